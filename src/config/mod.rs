@@ -1,0 +1,1 @@
+//! Layer 1: what the user asked for.

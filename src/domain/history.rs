@@ -1,0 +1,260 @@
+//! History: tiers of (min, max, last) buckets, so that a 10 ms spike is still there after a week.
+//!
+//! A series is piecewise constant: between two samples the last value holds. Each tier keeps buckets of one width on
+//! absolute time; a bucket without any value is empty, never zero. Memory grows with what was really seen and is bounded:
+//! 0.8 MB for a device (nine days), 50 KB for a process (24 h). Clones share all chunks but the newest.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{Bytes, Period, Timestamp};
+
+/// What a series did in one span of time. Sizes are kept in KiB: the driver hands out pages of 4 KiB and more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    min: u32,
+    max: u32,
+    last: u32,
+}
+
+/// Buckets of one width.
+#[derive(Clone, Debug)]
+struct Tier {
+    width: Period,
+    /// How many chunks are kept.
+    keep: usize,
+    /// Number of a chunk (bucket index / CHUNK) and its buckets, oldest first; chunks without any value are left out.
+    chunks: VecDeque<(u64, Arc<[Bucket; CHUNK]>)>,
+}
+
+/// Buckets in a chunk: the unit that clones share.
+const CHUNK: usize = 120;
+
+/// The longest silence over which the last value is held. Sources repeat an unchanged value at least once a second, or
+/// at every reading if those are slower, and say so with a gap when they can't read.
+const HOLD: Period = Period::secs(90);
+
+/// A value over time.
+#[derive(Clone, Debug)]
+pub struct Series {
+    tiers: Vec<Tier>,
+    /// The newest value and its time; none after a gap.
+    held: Option<(Timestamp, u32)>,
+    first: Option<Timestamp>,
+}
+
+impl Bucket {
+    /// Without any value.
+    pub const EMPTY: Self = Self { min: u32::MAX, max: 0, last: u32::MAX };
+
+    /// Whether nothing is known of this span.
+    pub fn is_empty(self) -> bool {
+        self.min > self.max
+    }
+
+    /// The smallest value.
+    pub fn min(self) -> Option<Bytes> {
+        (!self.is_empty()).then(|| bytes(self.min))
+    }
+
+    /// The largest value.
+    pub fn max(self) -> Option<Bytes> {
+        (!self.is_empty()).then(|| bytes(self.max))
+    }
+
+    /// The value at the end of the span.
+    pub fn last(self) -> Option<Bytes> {
+        (!self.is_empty()).then(|| bytes(self.last))
+    }
+
+    fn of(value: u32) -> Self {
+        Self { min: value, max: value, last: value }
+    }
+
+    /// Adds a later bucket.
+    fn then(&mut self, later: Self) {
+        if !later.is_empty() {
+            self.min = self.min.min(later.min);
+            self.max = self.max.max(later.max);
+            self.last = later.last;
+        }
+    }
+}
+
+fn bytes(kib: u32) -> Bytes {
+    Bytes(u64::from(kib) << 10)
+}
+
+impl Tier {
+    fn new(width: Period, span: Period) -> Self {
+        let keep = (span.0 / width.0).div_ceil(CHUNK as u64) as usize + 1;
+        Self { width, keep, chunks: VecDeque::new() }
+    }
+
+    fn index(&self, t: Timestamp) -> u64 {
+        t.0 / self.width.0
+    }
+
+    /// Adds `bucket` to the bucket of index `index`, which is not before the newest chunk.
+    fn add(&mut self, index: u64, bucket: Bucket) {
+        let number = index / CHUNK as u64;
+        let newest = self.chunks.back().map(|(newest, _)| *newest);
+        if newest.is_none_or(|newest| newest < number) {
+            self.chunks.push_back((number, Arc::new([Bucket::EMPTY; CHUNK])));
+            let oldest = (number + 1).saturating_sub(self.keep as u64);
+            while self.chunks.front().is_some_and(|(first, _)| *first < oldest) {
+                self.chunks.pop_front();
+            }
+        }
+        if let Some((newest, chunk)) = self.chunks.back_mut()
+            && *newest == number
+        {
+            Arc::make_mut(chunk)[index as usize % CHUNK].then(bucket);
+        }
+    }
+
+    /// Holds `value` over all buckets from the one of `from` to the one of `to`.
+    fn hold(&mut self, from: Timestamp, to: Timestamp, value: u32) {
+        let (first, last) = (self.index(from), self.index(to));
+        // A hold is bounded by HOLD, so this loop is too: 9,000 buckets of 10 ms.
+        for index in first..=last {
+            self.add(index, Bucket::of(value));
+        }
+    }
+
+    fn get(&self, index: u64) -> Bucket {
+        let number = index / CHUNK as u64;
+        self.chunks
+            .binary_search_by_key(&number, |(number, _)| *number)
+            .map_or(Bucket::EMPTY, |at| self.chunks[at].1[index as usize % CHUNK])
+    }
+
+    /// The earliest time this tier still covers, given the newest chunk.
+    fn covers_from(&self) -> Option<Timestamp> {
+        let (newest, _) = self.chunks.back()?;
+        Some(Timestamp((newest + 1).saturating_sub(self.keep as u64) * CHUNK as u64 * self.width.0))
+    }
+}
+
+impl Series {
+    /// For a device: 10 ms for 2 minutes, 100 ms for 20, 1 s for 4 h, 10 s for 48 h, 1 min for 9 days.
+    pub fn device() -> Self {
+        Self::with(&[
+            (Period::millis(10), Period::secs(120)),
+            (Period::millis(100), Period::secs(1_200)),
+            (Period::secs(1), Period::secs(4 * 3_600)),
+            (Period::secs(10), Period::secs(48 * 3_600)),
+            (Period::secs(60), Period::secs(9 * 86_400)),
+        ])
+    }
+
+    /// For a process: 1 s for 30 minutes, 10 s for 3 h, 1 min for 24 h. Lists are not read more often than that.
+    pub fn process() -> Self {
+        Self::with(&[
+            (Period::secs(1), Period::secs(1_800)),
+            (Period::secs(10), Period::secs(3 * 3_600)),
+            (Period::secs(60), Period::secs(86_400)),
+        ])
+    }
+
+    fn with(tiers: &[(Period, Period)]) -> Self {
+        Self { tiers: tiers.iter().map(|(width, span)| Tier::new(*width, *span)).collect(), held: None, first: None }
+    }
+
+    /// Adds a value. The previous one is held until `t`; a `t` before the newest is taken as the newest.
+    pub fn push(&mut self, t: Timestamp, value: Bytes) {
+        let value = u32::try_from(value.0 >> 10).unwrap_or(u32::MAX - 1).min(u32::MAX - 1);
+        let t = self.held.map_or(t, |(newest, _)| t.max(newest));
+        self.first.get_or_insert(t);
+        let held = self.held.filter(|(newest, _)| t.since(*newest) <= HOLD);
+        for tier in &mut self.tiers {
+            if let Some((newest, old)) = held {
+                tier.hold(newest, t, old);
+            }
+            tier.add(t.0 / tier.width.0, Bucket::of(value));
+        }
+        self.held = Some((t, value));
+    }
+
+    /// Says that nothing is known from now on: the last value is not held over it.
+    pub fn gap(&mut self) {
+        self.held = None;
+    }
+
+    /// The newest value and its time; none after a gap.
+    pub fn newest(&self) -> Option<(Timestamp, Bytes)> {
+        self.held.map(|(t, value)| (t, bytes(value)))
+    }
+
+    /// Time of the first value ever seen.
+    pub fn first(&self) -> Option<Timestamp> {
+        self.first
+    }
+
+    /// Whether nothing was ever seen.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// The value at a moment, as exactly as the tiers still know it.
+    pub fn at(&self, t: Timestamp) -> Option<Bytes> {
+        if let Some((newest, value)) = self.held
+            && t >= newest
+        {
+            return (t.since(newest) <= HOLD).then(|| bytes(value));
+        }
+        let tier = self.tier_for(t, Period::ZERO)?;
+        tier.get(tier.index(t)).last()
+    }
+
+    /// `count` buckets of `width` each from `from` on. Take `from` as a multiple of `width`: the picture then scrolls
+    /// by whole columns and a spike never changes its height.
+    ///
+    /// Each comes from the coarsest tier that is not coarser than `width`, or the finest one that still covers that time.
+    /// The newest value is held up to `until` (the reader's now), unless a gap follows it.
+    pub fn buckets(&self, from: Timestamp, width: Period, count: usize, until: Timestamp) -> Vec<Bucket> {
+        let width = Period(width.0.max(1));
+        (0..count as u64)
+            .map(|n| {
+                let start = Timestamp(from.0.saturating_add(n.saturating_mul(width.0)));
+                self.span(start, width, until)
+            })
+            .collect()
+    }
+
+    /// The bucket of one span.
+    pub fn span(&self, start: Timestamp, width: Period, until: Timestamp) -> Bucket {
+        let end = start + width;
+        let mut bucket = Bucket::EMPTY;
+        if start > until || self.first.is_none_or(|first| end <= first) {
+            return bucket;
+        }
+        if let Some(tier) = self.tier_for(start, width) {
+            // Buckets that begin in the span; where the tier is coarser, the one that contains its start.
+            let lowest = if tier.width <= width { start.0.div_ceil(tier.width.0) } else { tier.index(start) };
+            let highest = if tier.width <= width { (end.0 - 1) / tier.width.0 } else { lowest };
+            for index in lowest..=highest {
+                bucket.then(tier.get(index));
+            }
+        }
+        if let Some((newest, value)) = self.held
+            && start <= until
+            && end > newest
+            && start.since(newest) <= HOLD
+        {
+            bucket.then(Bucket::of(value));
+        }
+        bucket
+    }
+
+    /// The coarsest tier not coarser than `width` that covers `t`; else the finest that covers it.
+    fn tier_for(&self, t: Timestamp, width: Period) -> Option<&Tier> {
+        let covering = |tier: &&Tier| tier.covers_from().is_some_and(|from| from <= t);
+        self.tiers.iter().rev().filter(|tier| tier.width <= width).find(covering).or_else(|| self.tiers.iter().find(covering))
+    }
+
+    /// Bytes this history takes on the heap, with all that it shares.
+    pub fn heap(&self) -> usize {
+        self.tiers.iter().map(|tier| tier.chunks.len() * (CHUNK * size_of::<Bucket>() + 32)).sum()
+    }
+}

@@ -1,0 +1,170 @@
+//! What a process is: identity, owner, and what it holds on a device.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Bytes, Gpu, Period, Reading, Wall};
+
+/// A process id in the reader's PID namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pid(pub u32);
+
+impl fmt::Display for Pid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Identity of a process: the pid **and** its start time in `/proc` clock ticks since boot, since pids are reused.
+/// The start is none where `/proc` does not tell (another namespace, another platform).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessKey {
+    /// The pid.
+    pub pid: Pid,
+    /// Field 22 of `/proc/PID/stat`.
+    pub start: Option<u64>,
+}
+
+/// Whose a holder is; the first that fits (DESIGN.md section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumString, strum::EnumIter)]
+#[strum(serialize_all = "lowercase")]
+pub enum Relation {
+    /// In the process tree watched by `run` or `--pid`.
+    Job,
+    /// Of my user; root's included where I am root.
+    Mine,
+    /// Of another user.
+    Foreign,
+    /// A display server, compositor or known daemon.
+    System,
+    /// Not visible from this PID namespace.
+    Unknown,
+}
+
+impl Relation {
+    /// Whose a process is by its owner alone: `me` and `owner` are user numbers, `owner` none where it can't be told.
+    pub fn by_owner(me: u32, owner: Option<u32>) -> Self {
+        match owner {
+            Some(owner) if owner == me => Self::Mine,
+            Some(_) => Self::Foreign,
+            None => Self::Unknown,
+        }
+    }
+}
+
+/// Static facts of a process. A new record for a pid rebinds it. All texts are cleaned ([`super::text::clean`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// pid and start.
+    pub key: ProcessKey,
+    /// Start on the wall clock.
+    pub started: Reading<Wall>,
+    /// The parent's pid.
+    pub ppid: Reading<Pid>,
+    /// The owner's name, or the number where it has none.
+    pub user: Reading<Arc<str>>,
+    /// The owner's number.
+    pub uid: Reading<u32>,
+    /// Whose it is.
+    pub relation: Relation,
+    /// Command line, or the name in brackets where there is none.
+    pub command: Reading<Arc<str>>,
+    /// Container it runs in.
+    pub container: Option<Arc<str>>,
+}
+
+/// In which of the driver's lists a process stands; a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HolderKind(u8);
+
+impl HolderKind {
+    /// Compute.
+    pub const C: Self = Self(1);
+    /// Graphics.
+    pub const G: Self = Self(2);
+    /// Client of the Multi-Process Service.
+    pub const M: Self = Self(4);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether every list of `other` is in this set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Reads `C`, `G`, `M` or a join by `+`.
+    pub fn parse(text: &str) -> Option<Self> {
+        text.split('+').try_fold(Self::default(), |set, part| {
+            Some(set.union(match part {
+                "C" => Self::C,
+                "G" => Self::G,
+                "M" => Self::M,
+                _ => return None,
+            }))
+        })
+    }
+}
+
+impl fmt::Display for HolderKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letters: Vec<&str> = [(Self::C, "C"), (Self::G, "G"), (Self::M, "M")]
+            .into_iter()
+            .filter_map(|(kind, letter)| self.contains(kind).then_some(letter))
+            .collect();
+        f.pad(&letters.join("+"))
+    }
+}
+
+/// One process on one device, as the merged process lists say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The pid as the driver gives it.
+    pub pid: Pid,
+    /// The memory it holds there: missing under WDDM, WSL2 and in some MIG cases.
+    pub used: Reading<Bytes>,
+    /// The lists it stands in.
+    pub kind: HolderKind,
+    /// On a MIG parent: the instance it runs in.
+    pub instance: Option<Gpu>,
+}
+
+/// What a process uses beside memory, over the last process interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessUsage {
+    /// The pid.
+    pub pid: Pid,
+    /// Percent of the device's SM time, 0 to 100.
+    pub gpu: Reading<f32>,
+    /// Percent of one CPU core, 0 to 100 times the cores.
+    pub cpu: Reading<f32>,
+    /// Resident set on the host.
+    pub rss: Reading<Bytes>,
+    /// The letter of `/proc/PID/stat`: `R`, `S`, `D`, `Z`, `T` …
+    pub state: Reading<char>,
+}
+
+impl Process {
+    /// How long it has run at a point of the wall clock.
+    pub fn running(&self, now: Wall) -> Option<Period> {
+        let started = self.started.as_ref().ok()?;
+        Some(Period(u64::try_from(now.0.saturating_sub(started.0)).unwrap_or(0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_join_and_read_back() {
+        for text in ["C", "G", "M", "C+G", "C+G+M"] {
+            assert_eq!(HolderKind::parse(text).map(|kind| kind.to_string()).as_deref(), Some(text));
+        }
+        assert_eq!(HolderKind::parse("X"), None);
+        assert_eq!(HolderKind::default().to_string(), "");
+    }
+}

@@ -1,0 +1,1 @@
+//! Layer 5: what leaves the program other than the screen.

@@ -1,0 +1,1 @@
+//! Layer 4: samples in, sinks and the fold, latest snapshot out.

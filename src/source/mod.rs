@@ -1,0 +1,37 @@
+//! Layer 3: where samples come from.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Receiver;
+
+use crate::domain::Timestamp;
+use crate::sampler::SampleSender;
+
+/// Something that pushes samples until it is stopped. The first sample is a `Header`.
+pub trait Source: Send {
+    /// Starts its threads and returns at once, whatever the driver does.
+    fn start(self: Box<Self>, samples: SampleSender) -> SourceHandle;
+}
+
+/// A running source.
+pub struct SourceHandle {
+    /// One message: the source is open and its devices are in the stream, or why it can't be. Nothing comes while
+    /// the driver does not answer.
+    pub opened: Receiver<Result<(), SourceError>>,
+    /// Set to end the source's threads at their next turn. They are never joined: a driver call may not return.
+    pub stop: Arc<AtomicBool>,
+    /// The stream's clock: what a sample taken right now would carry. Simulated time for simulations.
+    pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+/// Why a source can't be used: exit code 3. The texts are for the user.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {why}\n{fix}")]
+pub struct SourceError {
+    /// What does not work: `no usable NVIDIA driver`.
+    pub what: String,
+    /// Why: the call and the library's own words, or the loader's.
+    pub why: String,
+    /// What to do; names `vramscope demo`.
+    pub fix: String,
+}

@@ -1,0 +1,1 @@
+//! Output and exit codes of the commands.

@@ -1,0 +1,1 @@
+//! Registries are complete and generated documents current.

@@ -1,0 +1,1 @@
+//! Whole frames: scenario, size and palette give this text and these colours.

@@ -1,0 +1,1 @@
+//! Scenario, keys, expected text.

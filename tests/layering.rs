@@ -1,0 +1,1 @@
+//! Arrows between modules go down.

@@ -1,0 +1,1 @@
+//! The real driver path against the fake library.
