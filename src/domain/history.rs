@@ -95,30 +95,29 @@ impl Tier {
         t.0 / self.width.0
     }
 
-    /// Adds `bucket` to the bucket of index `index`, which is not before the newest chunk.
-    fn add(&mut self, index: u64, bucket: Bucket) {
-        let number = index / CHUNK as u64;
-        let newest = self.chunks.back().map(|(newest, _)| *newest);
-        if newest.is_none_or(|newest| newest < number) {
+    /// The chunk of a number that is not before the newest one's; none for an older one.
+    fn chunk(&mut self, number: u64) -> Option<&mut [Bucket; CHUNK]> {
+        if self.chunks.back().is_none_or(|(newest, _)| *newest < number) {
             self.chunks.push_back((number, Arc::new([Bucket::EMPTY; CHUNK])));
             let oldest = (number + 1).saturating_sub(self.keep as u64);
             while self.chunks.front().is_some_and(|(first, _)| *first < oldest) {
                 self.chunks.pop_front();
             }
         }
-        if let Some((newest, chunk)) = self.chunks.back_mut()
-            && *newest == number
-        {
-            Arc::make_mut(chunk)[index as usize % CHUNK].then(bucket);
-        }
+        self.chunks.back_mut().filter(|(newest, _)| *newest == number).map(|(_, chunk)| Arc::make_mut(chunk))
     }
 
-    /// Holds `value` over all buckets from the one of `from` to the one of `to`.
+    /// Says that the value was there in all buckets from the one of `from` to the one of `to`.
     fn hold(&mut self, from: Timestamp, to: Timestamp, value: u32) {
         let (first, last) = (self.index(from), self.index(to));
-        // A hold is bounded by HOLD, so this loop is too: 9,000 buckets of 10 ms.
-        for index in first..=last {
-            self.add(index, Bucket::of(value));
+        for number in first / CHUNK as u64..=last / CHUNK as u64 {
+            let start = number * CHUNK as u64;
+            let (low, high) = (first.max(start) - start, last.min(start + CHUNK as u64 - 1) - start);
+            if let Some(chunk) = self.chunk(number) {
+                for bucket in &mut chunk[low as usize..=high as usize] {
+                    bucket.then(Bucket::of(value));
+                }
+            }
         }
     }
 
@@ -173,7 +172,7 @@ impl Series {
             {
                 tier.hold(newest, Timestamp(t.0 - 1), old);
             }
-            tier.add(t.0 / tier.width.0, Bucket::of(value));
+            tier.hold(t, t, value);
         }
         self.held = Some((t, value));
     }

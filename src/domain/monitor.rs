@@ -49,6 +49,11 @@ impl Monitor {
         Self::default()
     }
 
+    /// Time of the newest sample.
+    pub fn now(&self) -> Timestamp {
+        self.at
+    }
+
     /// The picture so far; cheap.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
@@ -468,4 +473,267 @@ fn balance(t: Timestamp, view: &DeviceView) -> Option<Balance> {
         excess: used.zip(all).map(|(used, all)| all.saturating_sub(used)),
         unexplained: if all.is_none() { used.map(|used| used.saturating_sub(attributed)) } else { None },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DeviceId, HolderKind, Relation, Wall};
+    use super::*;
+
+    const GPU: Gpu = Gpu(0);
+
+    /// A stream about one card of 80 GiB.
+    struct Stream(Monitor);
+
+    impl Stream {
+        fn new(memory: MemoryKind) -> Self {
+            let mut stream = Self(Monitor::new());
+            stream.device("GPU-a", memory);
+            stream
+        }
+
+        fn at(&mut self, ms: u64, body: SampleBody) -> &mut Self {
+            self.0.ingest(&Sample { t: Timestamp::millis(ms), body });
+            self
+        }
+
+        fn device(&mut self, id: &str, memory: MemoryKind) -> &mut Self {
+            self.at(
+                0,
+                SampleBody::Device(Arc::new(Device {
+                    gpu: GPU,
+                    id: DeviceId(Arc::from(id)),
+                    index: Some(0),
+                    pci: Err(Missing::Pending),
+                    name: Ok(Arc::from("H100")),
+                    memory,
+                    total: Ok(Bytes::gib(80)),
+                    parent: None,
+                })),
+            )
+        }
+
+        fn process(&mut self, pid: u32, start: u64, uid: u32) -> &mut Self {
+            self.at(
+                0,
+                SampleBody::Process(Arc::new(Process {
+                    key: ProcessKey { pid: Pid(pid), start: Some(start) },
+                    started: Ok(Wall(0)),
+                    ppid: Err(Missing::Pending),
+                    user: Ok(Arc::from("user1")),
+                    uid: Ok(uid),
+                    relation: Relation::by_owner(1000, Some(uid)),
+                    command: Ok(Arc::from("python train.py")),
+                    container: None,
+                })),
+            )
+        }
+
+        fn memory(&mut self, ms: u64, used_mib: u64) -> &mut Self {
+            let total = Bytes::gib(80);
+            let free = total.saturating_sub(Bytes::mib(used_mib + 479));
+            self.at(
+                ms,
+                SampleBody::Memory { gpu: GPU, figures: Ok(MemoryFigures { total, free, reserved: Some(Bytes::mib(479)) }) },
+            )
+        }
+
+        fn holders(&mut self, ms: u64, list: &[(u32, Option<u64>)]) -> &mut Self {
+            let list = list.iter().map(|(pid, mib)| Holder {
+                pid: Pid(*pid),
+                used: mib.map(Bytes::mib).ok_or(Missing::Unsupported("WDDM".into())),
+                kind: HolderKind::C,
+                instance: None,
+            });
+            self.at(ms, SampleBody::Holders { gpu: GPU, list: Ok(list.collect()) })
+        }
+
+        fn view(&self) -> Arc<DeviceView> {
+            Arc::clone(self.0.snapshot().device(GPU).expect("the card"))
+        }
+    }
+
+    fn missing() -> Missing {
+        Missing::Failed("nvmlDeviceGetMemoryInfo_v2: unknown error".into())
+    }
+
+    #[test]
+    fn the_balance_is_taken_at_the_list_with_memory_read_after_it() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.memory(10, 100).holders(20, &[(1, Some(1_000)), (2, Some(500))]);
+        assert_eq!(stream.view().balance, None, "no memory was read after the list");
+        stream.memory(21, 1_600).memory(70, 9_000);
+        let balance = stream.view().balance.expect("closed");
+        assert_eq!(balance.t, Timestamp::millis(21));
+        assert_eq!(balance.used, Some(Bytes::mib(1_600)));
+        assert_eq!(balance.unattributed, Some(Bytes::mib(100)));
+        assert_eq!((balance.excess, balance.unexplained), (Some(Bytes::ZERO), None));
+        assert_eq!(stream.view().used(), Ok(Bytes::mib(9_000)));
+        stream.holders(100, &[(1, Some(10_000))]).memory(101, 9_000);
+        let balance = stream.view().balance.expect("closed");
+        assert_eq!((balance.unattributed, balance.excess), (Some(Bytes::ZERO), Some(Bytes::mib(1_000))));
+    }
+
+    #[test]
+    fn a_missing_size_makes_the_rest_unexplained_not_zero() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.holders(20, &[(1, Some(1_000)), (2, None)]).memory(21, 1_600);
+        let balance = stream.view().balance.expect("closed");
+        assert_eq!((balance.unattributed, balance.excess), (None, None));
+        assert_eq!(balance.unexplained, Some(Bytes::mib(600)));
+        stream.at(30, SampleBody::Holders { gpu: GPU, list: Err(missing()) }).memory(31, 1_600);
+        let view = stream.view();
+        assert_eq!(view.holders.as_ref().err(), Some(&missing()));
+        assert_eq!(view.balance.and_then(|b| b.unexplained), Some(Bytes::mib(1_600)));
+    }
+
+    #[test]
+    fn unified_memory_is_the_sum_of_its_holders_and_the_hosts_room() {
+        let mut stream = Stream::new(MemoryKind::Unified);
+        let none = || SampleBody::Memory { gpu: GPU, figures: Err(Missing::Unsupported("unified".into())) };
+        let host =
+            HostMemory { total: Bytes::gib(128), available: Bytes::gib(90), swap_used: Bytes::ZERO, swap_total: Bytes::ZERO };
+        stream.at(5, none()).at(6, SampleBody::Host(host)).holders(20, &[(1, Some(1_000)), (2, Some(24))]).at(21, none());
+        let view = stream.view();
+        assert_eq!(view.used(), Ok(Bytes::gib(1)));
+        assert_eq!(view.headroom, Ok(Bytes::gib(90)));
+        assert_eq!(view.peak.map(|(_, peak)| peak), Some(Bytes::gib(1)));
+        assert_eq!(view.series.newest().map(|(_, used)| used), Some(Bytes::gib(1)));
+        assert_eq!(view.balance.and_then(|b| b.unattributed), Some(Bytes::ZERO));
+        stream.holders(30, &[(1, None)]).at(31, none());
+        assert_eq!(stream.view().balance.and_then(|b| b.used), None, "unknown if a size is");
+    }
+
+    #[test]
+    fn a_lost_card_keeps_its_row_and_history_with_a_blank_gap() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.memory(1_000, 100).memory(5_000, 200);
+        let state = |state| SampleBody::State { gpu: Some(GPU), state, call: None, since: Timestamp::millis(5_050) };
+        stream.at(5_050, state(DeviceState::Lost)).at(5_060, SampleBody::Memory { gpu: GPU, figures: Err(missing()) });
+        let view = stream.view();
+        assert_eq!(view.state, DeviceState::Lost);
+        assert!(view.used().is_err() && view.headroom.is_err());
+        assert_eq!(view.last_memory.map(|(t, _)| t), Some(Timestamp::secs(5)));
+        stream.device("GPU-a", MemoryKind::Dedicated).at(20_000, state(DeviceState::Ok)).memory(20_001, 300);
+        let view = stream.view();
+        assert_eq!(view.state, DeviceState::Ok);
+        let now = Timestamp::secs(21);
+        let empty: Vec<bool> =
+            view.series.buckets(Timestamp::ZERO, Period::secs(1), 22, now).iter().map(|b| b.is_empty()).collect();
+        assert!(!empty[1] && !empty[5] && !empty[20]);
+        assert!(empty[6..20].iter().all(|empty| *empty), "{empty:?}");
+        // Another card in the same place starts anew.
+        stream.device("GPU-b", MemoryKind::Dedicated);
+        assert!(stream.view().series.is_empty());
+    }
+
+    #[test]
+    fn a_stalled_list_does_not_stop_the_memory_curve() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        let stall = |call| SampleBody::State {
+            gpu: Some(GPU),
+            state: DeviceState::Stalled,
+            call: Some(call),
+            since: Timestamp::millis(2_000),
+        };
+        stream.memory(1_000, 100).at(3_000, stall("nvmlDeviceGetComputeRunningProcesses_v3"));
+        assert_eq!(stream.view().series.at(Timestamp::secs(3)), Some(Bytes::mib(100)));
+        stream.at(4_000, stall("nvmlDeviceGetMemoryInfo_v2"));
+        assert_eq!(stream.view().series.at(Timestamp::secs(4)), None);
+        assert!(stream.view().memory.is_err());
+    }
+
+    #[test]
+    fn a_reused_pid_is_another_holder_and_the_old_one_keeps_its_past() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.process(7, 111, 1000).holders(1_000, &[(7, Some(5_000))]).memory(1_001, 5_000);
+        stream.process(7, 222, 1001).holders(4_000, &[(7, Some(300))]).memory(4_001, 300);
+        let view = stream.view();
+        let now = &view.holders.as_ref().expect("a list")[0];
+        assert_eq!((now.key.start, now.relation()), (Some(222), Relation::Foreign));
+        assert_eq!(now.peak.map(|(_, peak)| peak), Some(Bytes::mib(300)));
+        let old = &view.gone[0];
+        assert_eq!((old.key.start, old.relation()), (Some(111), Relation::Mine));
+        assert_eq!(old.used_at(Timestamp::secs(2)), Some(Bytes::mib(5_000)));
+        assert_eq!(old.used_at(Timestamp::secs(5)), None);
+        assert_eq!(view.held_by(Relation::Foreign), Bytes::mib(300));
+    }
+
+    #[test]
+    fn the_largest_sixteen_have_a_history_and_the_rest_is_others() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        let list = |first: u64| -> Vec<(u32, Option<u64>)> { (0..40).map(|n| (n + 1, Some(first + u64::from(n)))).collect() };
+        stream.holders(1_000, &list(100)).memory(1_001, 10_000);
+        let view = stream.view();
+        let with: Vec<u32> = view
+            .holders
+            .as_ref()
+            .expect("a list")
+            .iter()
+            .filter(|holder| holder.series.is_some())
+            .map(|holder| holder.pid().0)
+            .collect();
+        assert_eq!(with, (25..=40).rev().collect::<Vec<_>>());
+        assert_eq!(view.others.newest().map(|(_, others)| others), Some(Bytes::mib((100..124).sum())));
+        // One that is a little larger does not take a place, one that is much larger does.
+        let mut next = list(100);
+        next[0].1 = Some(130);
+        next[1].1 = Some(1_000);
+        stream.holders(2_000, &next).memory(2_001, 10_000);
+        let view = stream.view();
+        let tracked =
+            |pid| view.holders.as_ref().expect("a list").iter().any(|holder| holder.pid() == Pid(pid) && holder.series.is_some());
+        assert!(!tracked(1) && tracked(2) && !tracked(25) && tracked(26));
+    }
+
+    #[test]
+    fn churn_is_bounded() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        for n in 0..10_000_u32 {
+            let t = u64::from(n) * 100;
+            stream.process(n + 1, u64::from(n), 1000).holders(t, &[(n + 1, Some(1_000))]).memory(t + 1, 1_000);
+        }
+        let view = stream.view();
+        assert_eq!(view.gone.len(), GONE);
+        assert_eq!(view.gone[0].pid(), Pid(9_999));
+        assert!(stream.0.processes.len() <= IDLE_PROCESSES + 1);
+    }
+
+    #[test]
+    fn facts_that_come_after_the_list_are_joined_to_it() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.process(7, 1, 1000).holders(1_000, &[(7, Some(5))]).memory(1_001, 5);
+        stream.at(
+            1_002,
+            SampleBody::Usage(Arc::new(Usage {
+                gpu: GPU,
+                utilization: Ok(97.0),
+                temperature: Err(missing()),
+                power: Ok(500.0),
+                processes: vec![super::super::ProcessUsage {
+                    pid: Pid(7),
+                    gpu: Ok(95.0),
+                    cpu: Ok(104.0),
+                    rss: Ok(Bytes::gib(5)),
+                    state: Ok('R'),
+                }],
+            })),
+        );
+        let view = stream.view();
+        assert_eq!(view.utilization, Ok(97.0));
+        assert!(view.temperature.is_err());
+        let holder = &view.holders.as_ref().expect("a list")[0];
+        assert_eq!(holder.usage.as_ref().map(|usage| usage.state.clone()), Some(Ok('R')));
+    }
+
+    #[test]
+    fn problems_are_renewed_and_bounded() {
+        let mut monitor = Monitor::new();
+        for n in 0..200 {
+            let text: Arc<str> = Arc::from(format!("list {}", n % 100));
+            let health = Health::Problem { gpu: None, what: text, why: Arc::from("x"), fix: Arc::from("y") };
+            monitor.ingest(&Sample { t: Timestamp::secs(n), body: SampleBody::Health(health) });
+        }
+        assert_eq!(monitor.snapshot().problems.len(), Snapshot::MAX_PROBLEMS);
+    }
 }
