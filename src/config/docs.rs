@@ -8,7 +8,7 @@ use super::SETTINGS;
 pub fn sample_file() -> String {
     let mut out = String::from(
         "# Settings of vramscope. Copy to $XDG_CONFIG_HOME/vramscope/config.toml (~/.config/vramscope/config.toml).\n\
-         # A flag beats a variable, a variable beats this file. Every line below shows the default or an example.\n",
+         # A flag beats a variable, a variable beats this file. Every line below shows the default.\n",
     );
     for setting in SETTINGS {
         out.push('\n');
@@ -18,7 +18,7 @@ pub fn sample_file() -> String {
         if !setting.choices.is_empty() {
             let _ = writeln!(out, "# One of: {}", setting.choices.join(", "));
         }
-        let value = if setting.default.is_empty() { setting.value } else { setting.default };
+        let value = setting.default;
         let bare = value.parse::<f64>().is_ok() || matches!(value, "true" | "false");
         let _ =
             if bare { writeln!(out, "#{} = {value}", setting.name) } else { writeln!(out, "#{} = \"{value}\"", setting.name) };

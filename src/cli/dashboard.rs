@@ -1,0 +1,1 @@
+//! The dashboard: source, pipeline and screen put together.
