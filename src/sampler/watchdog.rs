@@ -14,10 +14,13 @@ pub const LIMIT: Period = Period::secs(1);
 /// How often the slots are looked at: an idle watchdog costs some 20 µs a second.
 const LOOK: Period = Period::millis(250);
 
+/// One thread's slot, its number, and the device whose state it bears on.
+type Watched = (usize, Arc<InFlight>, Arc<Condition>);
+
 /// The slots that are watched. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Watchdog {
-    watched: Arc<Mutex<Vec<(usize, Arc<InFlight>, Arc<Condition>)>>>,
+    watched: Arc<Mutex<Vec<Watched>>>,
     next: Arc<AtomicUsize>,
 }
 
