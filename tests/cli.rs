@@ -72,7 +72,7 @@ fn bad_variables_and_files_are_named() {
     let words = ["config.toml:2", "`intervall`", "did you mean `interval`?"];
     refused(vramscope(&["once"]).env("XDG_CONFIG_HOME", folder.path()), 2, &words);
     fs::write(&file, "[interval\n").unwrap();
-    refused(vramscope(&["once", "--config", file.to_str().unwrap()]), 2, &["config.toml:1"]);
+    refused(&mut vramscope(&["once", "--config", file.to_str().unwrap()]), 2, &["config.toml:1"]);
     // Neither keeps what reads no settings from working.
     assert_eq!(run(vramscope(&["man"]).env("XDG_CONFIG_HOME", folder.path())).code, 0);
 }
@@ -167,8 +167,8 @@ fn gpus_can_be_chosen() {
 fn scenarios_are_listed() {
     let said = run(&mut vramscope(&["demo", "--list"]));
     assert_eq!(said.code, 0, "{}", said.err);
-    for (name, _) in vramscope::scenario::SCENARIOS {
-        assert!(said.out.lines().any(|line| line.starts_with(name)), "no {name} in {}", said.out);
+    for scenario in vramscope::scenario::SCENARIOS {
+        assert!(said.out.lines().any(|line| line.starts_with(scenario.id)), "no {} in {}", scenario.id, said.out);
     }
 }
 

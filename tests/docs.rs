@@ -48,7 +48,10 @@ fn the_sample_file_is_current_and_good() {
     let sample = docs::sample_file();
     current("assets/config.toml", &sample);
     // Also with every line switched on.
-    let on: String = sample.lines().map(|line| format!("{}\n", line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line))).collect();
+    let on: String = sample
+        .lines()
+        .map(|line| format!("{}\n", line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line)))
+        .collect();
     let mut layers = Layers::new();
     file::push_text(&mut layers, "config.toml", &on).unwrap();
     assert_eq!(on.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')).count(), SETTINGS.len());
@@ -64,4 +67,11 @@ fn stems(folder: &str, ending: &str) -> BTreeSet<String> {
         .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
         .filter(|stem| stem != "mod")
         .collect()
+}
+
+#[test]
+fn every_scenario_file_is_in_its_slice() {
+    let listed: BTreeSet<String> = SCENARIOS.iter().map(|scenario| scenario.id.to_owned()).collect();
+    assert_eq!(listed, stems("assets/scenarios", "toml"));
+    assert_eq!(listed.len(), SCENARIOS.len(), "an id stands twice");
 }

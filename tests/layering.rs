@@ -21,7 +21,8 @@ const LAYERS: &[(&str, u8)] = &[
 const TUI_SEES: &[&str] = &["config", "domain"];
 
 /// What the domain may not name: the outside.
-const OUTSIDE: &[&str] = &["std::fs", "std::net", "std::thread", "std::process", "std::env", "tokio", "ratatui", "crossterm", "rustix"];
+const OUTSIDE: &[&str] =
+    &["std::fs", "std::net", "std::thread", "std::process", "std::env", "tokio", "ratatui", "crossterm", "rustix"];
 
 fn sources() -> Vec<(String, PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -128,7 +129,8 @@ fn files_open_with_their_subject() {
 
 #[test]
 fn the_scan_finds_what_it_should() {
-    let found = used("use crate::domain::Bytes;\nuse crate::{config::Layers, source::{A, sampler}, tui};\nfn f() { crate::cli::main() }");
+    let found =
+        used("use crate::domain::Bytes;\nuse crate::{config::Layers, source::{A, sampler}, tui};\nfn f() { crate::cli::main() }");
     let found: Vec<&str> = found.iter().map(String::as_str).collect();
     assert_eq!(found, ["cli", "config", "domain", "source", "tui"]);
 }

@@ -80,7 +80,9 @@ fn a_list_is_followed_by_memory_of_the_same_moment_and_its_processes_are_known()
     for (name, world) in all() {
         let mut open: BTreeMap<Gpu, Timestamp> = BTreeMap::new();
         let mut known = std::collections::HashSet::new();
-        for sample in Stream::new(Arc::clone(&world), StreamOptions::default()).take_while(|sample| sample.t < Timestamp::secs(60)) {
+        for sample in
+            Stream::new(Arc::clone(&world), StreamOptions::default()).take_while(|sample| sample.t < Timestamp::secs(60))
+        {
             match sample.body {
                 SampleBody::Process(process) => {
                     known.insert(process.key.pid);
@@ -129,7 +131,10 @@ fn bad_files_say_where_and_what_was_expected() {
         ("colour = 1\n".to_owned() + card, "f.toml:1:1: unknown field `colour`, expected one of"),
         ("seed = -1\n".to_owned() + card, "f.toml:1:8: invalid value"),
         ("[[device]]\nname = \"X\"\ntotal = \"lots\"\n".to_owned(), "f.toml:3:9: `lots` is not a size: write"),
-        ("[[device]]\nname = \"X\"\ntotal = \"999TiB\"\n".to_owned(), "f.toml:3:9: this size is too large; expected at most 16TiB"),
+        (
+            "[[device]]\nname = \"X\"\ntotal = \"999TiB\"\n".to_owned(),
+            "f.toml:3:9: this size is too large; expected at most 16TiB",
+        ),
         ("[[device]]\nname = \"X\"\ntotal = \"1GiB\"\ncopies = 1000000000\n".to_owned(), "expected 1 to 64"),
         ("duration = \"1x\"\n".to_owned() + card, "f.toml:1:12: `1x` is not a duration"),
         ("duration = \"9000h\"\n".to_owned() + card, "f.toml:1:12: this time is too long; expected at most 48h"),

@@ -101,7 +101,12 @@ impl Terminal {
         let (output, timeout) =
             self.output.1.wait_timeout_while(guard, DEADLINE, |output| !fits(output) && !output.closed).unwrap();
         let good = fits(&output);
-        assert!(good, "waited for {what}, {}; the screen is\n{}", if timeout.timed_out() { "in vain" } else { "but it ended" }, output.parser.screen().contents());
+        assert!(
+            good,
+            "waited for {what}, {}; the screen is\n{}",
+            if timeout.timed_out() { "in vain" } else { "but it ended" },
+            output.parser.screen().contents()
+        );
     }
 
     /// Waits until the screen shows a text.
@@ -177,7 +182,8 @@ fn a_new_size_is_filled() {
         terminal.resize(cols, rows);
         terminal.wait("a frame of the new size", |output| {
             let screen = output.parser.screen();
-            output.raw.len() > seen && (screen.contents().to_lowercase().contains("simulated") || screen.contents().contains("SIM"))
+            output.raw.len() > seen
+                && (screen.contents().to_lowercase().contains("simulated") || screen.contents().contains("SIM"))
         });
     }
     terminal.send("q");

@@ -13,6 +13,8 @@ use crate::config::{ConfigError, Environment, Layers, Origin, SETTINGS, Setting,
 const CONFIG: &str = "config";
 /// Its variable.
 const CONFIG_VARIABLE: &str = "VRAMSCOPE_CONFIG";
+/// Where the help lists the options that every command takes.
+const HEADING: &str = "Settings";
 
 /// The whole command line.
 pub fn command() -> Command {
@@ -26,7 +28,8 @@ pub fn command() -> Command {
         ))
         .value_hint(ValueHint::FilePath)
         .global(true);
-    let root = Command::new("vramscope")
+    let root = Command::new("vramscope").args(SETTINGS.iter().map(argument)).arg(config.help_heading(HEADING));
+    Action::augment_subcommands(root)
         .version(env!("CARGO_PKG_VERSION"))
         .about("An oscilloscope for GPU memory")
         .long_about(
@@ -37,9 +40,6 @@ pub fn command() -> Command {
             "Exit codes: 0 success, 1 failure, 2 usage or configuration, 3 no usable driver or device, or it does not answer.\n\
              Durations: 250ms, 1s, 5m, or bare seconds.",
         )
-        .args(SETTINGS.iter().map(argument))
-        .arg(config);
-    Action::augment_subcommands(root)
 }
 
 fn argument(setting: &'static Setting) -> Arg {
@@ -52,6 +52,7 @@ fn argument(setting: &'static Setting) -> Arg {
         .value_name(setting.value)
         .help(setting.summary().replace('`', ""))
         .long_help(format!("{}\n\n{notes}[variable: {}]", setting.details(), setting.variable))
+        .help_heading(HEADING)
         .global(true);
     let arg = match setting.value {
         "PATH" | "FILE" => arg.value_hint(ValueHint::FilePath),

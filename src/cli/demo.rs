@@ -46,3 +46,9 @@ pub fn run(args: &Args, context: &Context) -> anyhow::Result<Exit> {
     }
     dashboard::run(context)
 }
+
+/// Name and title of each scenario; the first is the default.
+fn list() -> String {
+    let width = SCENARIOS.iter().map(|scenario| scenario.id.len()).max().unwrap_or(0);
+    SCENARIOS.iter().map(|scenario| format!("{:<width$}  {}\n", scenario.id, scenario.title)).collect()
+}

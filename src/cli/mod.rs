@@ -24,7 +24,8 @@ use std::ffi::OsString;
 use clap::{FromArgMatches, Subcommand};
 
 use crate::config::{ConfigError, Environment, Settings};
-use crate::source::SourceError;
+use crate::scenario::ScenarioError;
+use crate::source::{SourceError, SourceErrorKind};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,10 +112,13 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
 /// The exit code of a failure, by its causes.
 fn exit_of(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
-        if cause.is::<SourceError>() {
-            return Exit::NoDriver;
+        if let Some(error) = cause.downcast_ref::<SourceError>() {
+            return match error.kind {
+                SourceErrorKind::Driver => Exit::NoDriver,
+                SourceErrorKind::Usage => Exit::Usage,
+            };
         }
-        if cause.is::<ConfigError>() || cause.is::<open::UnknownName>() || cause.is::<clap::Error>() {
+        if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() {
             return Exit::Usage;
         }
         if cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {

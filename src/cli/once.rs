@@ -11,7 +11,7 @@ use crate::output::{json, table};
 use crate::pipeline::collect;
 use crate::sampler::clock::Clock;
 use crate::sampler::{SampleReceiver, channel};
-use crate::source::{SourceError, SourceHandle};
+use crate::source::{SourceError, SourceErrorKind, SourceHandle};
 
 /// Arguments of `once`.
 #[derive(Debug, clap::Args)]
@@ -111,11 +111,14 @@ fn waits_for(view: &DeviceView) -> Option<&'static str> {
 }
 
 fn has_load(view: &DeviceView) -> bool {
-    [&view.utilization, &view.temperature, &view.power].into_iter().all(|reading| reading.as_ref().err() != Some(&Missing::Pending))
+    [&view.utilization, &view.temperature, &view.power]
+        .into_iter()
+        .all(|reading| reading.as_ref().err() != Some(&Missing::Pending))
 }
 
 fn not_answering(why: &str, timeout: Period) -> SourceError {
     SourceError {
+        kind: SourceErrorKind::Driver,
         what: "the NVIDIA driver does not answer".to_owned(),
         why: format!("{why} within {timeout} (--timeout)"),
         fix: "Look for NVRM and Xid in the kernel log (dmesg); a reset of the card or a reboot may be needed. \

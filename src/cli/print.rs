@@ -20,7 +20,16 @@ pub fn bytes(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Says what went wrong, cause by cause. Where standard error is closed there is nobody to tell.
+/// Says what went wrong, cause by cause; a cause whose words the message has already is not repeated. Where standard error is
+/// closed there is nobody to tell.
 pub fn error(error: &anyhow::Error) {
-    let _ = writeln!(io::stderr().lock(), "vramscope: {error:#}");
+    let mut message = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if message.is_empty() {
+            message = cause;
+        } else if !message.contains(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    let _ = writeln!(io::stderr().lock(), "vramscope: {message}");
 }

@@ -69,7 +69,7 @@ struct HolderEntry {
     peak_used: Option<Bytes>,
     peak_accounted: NotYet,
     command: Option<String>,
-    container: Option<String>,
+    container: NotYet,
     instance: Option<String>,
     anatomy: NotYet,
 }
@@ -168,7 +168,7 @@ fn holder(snapshot: &Snapshot, view: &HolderView) -> HolderEntry {
         peak_used: view.peak.map(|(_, peak)| peak),
         peak_accounted: None,
         command: process.and_then(|process| known(&process.command)),
-        container: process.and_then(|process| process.container.as_ref()).map(ToString::to_string),
+        container: None,
         instance: view.holder.instance.and_then(|gpu| uuid(snapshot, gpu)),
         anatomy: None,
     }
@@ -188,4 +188,22 @@ fn number(reading: &Reading<f32>) -> Option<f32> {
 
 fn seconds(period: Period) -> f64 {
     period.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+
+    #[test]
+    fn what_is_unknown_is_null_and_an_unreadable_list_too() {
+        insta::assert_snapshot!("document", document(&fixture::snapshot(), fixture::NOW));
+    }
+
+    #[test]
+    fn before_anything_is_known_the_document_stands() {
+        let text = document(&Snapshot::default(), Timestamp::ZERO);
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert!(value["time"].is_null() && value["devices"].as_array().is_some_and(Vec::is_empty), "{text}");
+    }
 }

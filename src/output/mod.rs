@@ -4,6 +4,8 @@
 //! [`json`] and [`table`], are functions of a snapshot and a time.
 
 pub mod figures;
+#[cfg(test)]
+mod fixture;
 pub mod json;
 pub mod problems;
 pub mod table;

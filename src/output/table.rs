@@ -32,6 +32,8 @@ pub struct Look {
 
 /// Columns taken by the figures of a device, right of its name.
 const FIGURES: usize = 4 * 7 + 6 + 7 + 8;
+/// Columns of a state, where some device is not well.
+const STATE: usize = 2 + "stalled".len();
 /// Columns left of a name.
 const INDEX: usize = 6;
 
@@ -39,7 +41,9 @@ const INDEX: usize = 6;
 pub fn table(snapshot: &Snapshot, now: Timestamp, look: Look) -> String {
     let mut out = String::new();
     title(&mut out, snapshot, now, look);
-    let name = usize::from(look.width).saturating_sub(INDEX + FIGURES).clamp(8, 32);
+    let well = snapshot.devices.iter().all(|view| view.state == DeviceState::Ok);
+    let state = if well { 0 } else { STATE };
+    let name = usize::from(look.width).saturating_sub(INDEX + FIGURES + state).clamp(8, 32);
     if snapshot.devices.is_empty() {
         out.push_str("\nNo device.\n");
     } else {
@@ -50,11 +54,9 @@ pub fn table(snapshot: &Snapshot, now: Timestamp, look: Look) -> String {
         device(&mut out, snapshot, view, name, look);
     }
     if let Some(host) = snapshot.host {
-        let _ = writeln!(
-            out,
-            "\nhost  {} available of {}, swap {} of {}",
-            host.available, host.total, host.swap_used, host.swap_total
-        );
+        let (available, total) = (digits(host.available), digits(host.total));
+        let (swap, swap_total) = (digits(host.swap_used), digits(host.swap_total));
+        let _ = writeln!(out, "\nhost memory: {available} of {total} GiB available, {swap} of {swap_total} GiB swap used");
     }
     notes(&mut out, &problems(snapshot, now), usize::from(look.width));
     if look.ascii { plain(&out) } else { out }
@@ -138,7 +140,7 @@ fn holders(out: &mut String, snapshot: &Snapshot, view: &DeviceView, figures: &F
         ("listed beyond what is used", figures.excess),
     ] {
         if let Some(bytes) = bytes.filter(|&bytes| bytes > Bytes::ZERO) {
-            let _ = writeln!(out, "      {:>8}  {:<24}{:>7}", "-", cut(what, 24), three_digits(bytes.as_gib()));
+            let _ = writeln!(out, "      {:>8}  {:<24}{:>7}", "-", cut(what, 24), digits(bytes));
         }
     }
 }
@@ -201,7 +203,12 @@ fn wrap(out: &mut String, text: &str, width: usize) {
 }
 
 fn gib(bytes: Option<Bytes>, missing: Option<&Missing>) -> String {
-    bytes.map_or_else(|| missing.map_or("N/A", Missing::word).to_owned(), |bytes| three_digits(bytes.as_gib()))
+    bytes.map_or_else(|| missing.map_or("N/A", Missing::word).to_owned(), digits)
+}
+
+/// A size in GiB; little is not nothing.
+fn digits(bytes: Bytes) -> String {
+    if bytes > Bytes::ZERO && bytes < Bytes::mib(5) { "<0.01".to_owned() } else { three_digits(bytes.as_gib()) }
 }
 
 fn number(reading: &Reading<f32>, unit: &str) -> String {
@@ -246,4 +253,39 @@ fn plain(text: &str) -> String {
             _ => '?',
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+
+    fn drawn(width: u16, ascii: bool) -> String {
+        table(&fixture::snapshot(), fixture::NOW, Look { width, ascii, utc: true })
+    }
+
+    #[test]
+    fn what_is_missing_says_why() {
+        insta::assert_snapshot!("table_100", drawn(100, false));
+    }
+
+    #[test]
+    fn it_fits_any_width() {
+        for width in [40, 60, 80, 100, 160] {
+            for line in drawn(width, false).lines() {
+                assert!(line.width() <= usize::from(width).max(INDEX + 8 + FIGURES + STATE), "{width}: {line}");
+            }
+        }
+        assert!(drawn(100, true).is_ascii());
+    }
+
+    #[test]
+    fn texts_are_cut_by_columns() {
+        for (text, width, cut_text) in [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…")]
+        {
+            assert_eq!(cut(text, width), cut_text);
+            assert!(cut(text, width).width() <= width);
+        }
+        assert_eq!(fit("日", 4), "日  ");
+    }
 }

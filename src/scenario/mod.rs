@@ -33,10 +33,8 @@ pub struct Builtin {
 }
 
 /// The scenarios of `vramscope demo --list`; the first is the default.
-pub const SCENARIOS: &[Builtin] = &[
-    Builtin {
-        id: "default",
-        title: "Four H100s: training, a leak that ends in an OOM, a serving pool, a newcomer and an orphan",
-        text: include_str!("../../assets/scenarios/default.toml"),
-    },
-];
+pub const SCENARIOS: &[Builtin] = &[Builtin {
+    id: "default",
+    title: "Four H100s: training, a leak that ends in an OOM, a serving pool, a newcomer and an orphan",
+    text: include_str!("../../assets/scenarios/default.toml"),
+}];
