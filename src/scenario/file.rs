@@ -259,12 +259,8 @@ impl Scenario {
     pub fn parse(origin: &str, text: &str) -> Result<Self, ScenarioError> {
         let file: File = toml::from_str(text).map_err(|bad| ScenarioError::at(origin, text, bad.span(), bad.message()))?;
         let name = Path::new(origin).file_stem().map_or_else(|| origin.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let scenario = Self {
-            name: crate::domain::text::clean(&name, 40),
-            origin: origin.to_owned(),
-            text: text.to_owned(),
-            file,
-        };
+        let scenario =
+            Self { name: crate::domain::text::clean(&name, 40), origin: origin.to_owned(), text: text.to_owned(), file };
         scenario.check().map_err(|(span, what)| scenario.error(span, &what))?;
         Ok(scenario)
     }
@@ -330,8 +326,7 @@ impl Scenario {
         if !(1..=MAX_CARDS).contains(&cards) {
             return Err((span, format!("{cards} devices; expected 1 to {MAX_CARDS}")));
         }
-        let instances: Vec<&Instance> =
-            file.device.get_ref().iter().flat_map(|card| &card.mig).map(Spanned::get_ref).collect();
+        let instances: Vec<&Instance> = file.device.get_ref().iter().flat_map(|card| &card.mig).map(Spanned::get_ref).collect();
         for (n, instance) in instances.iter().enumerate() {
             if instances.iter().take(n).any(|other| other.id == instance.id) {
                 return Err((span, format!("two MIG instances are called `{}`; expected ids that differ", instance.id)));

@@ -10,7 +10,16 @@ pub(super) enum Shape {
     /// From one level to another in jumps of uneven size and even pace.
     Ramp { from: u64, to: u64, span: u64, pieces: u64, seed: u64, eased: bool },
     /// Up and down, for ever.
-    Cycle { base: u64, amplitude: u64, period: u64, offset: u64, jitter: f64, seed: u64, profile: Profile, growth: Option<Growth> },
+    Cycle {
+        base: u64,
+        amplitude: u64,
+        period: u64,
+        offset: u64,
+        jitter: f64,
+        seed: u64,
+        profile: Profile,
+        growth: Option<Growth>,
+    },
     /// A new value between `base` and `base + amplitude` now and then.
     Wander { base: u64, amplitude: u64, every: u64, offset: u64, seed: u64 },
 }
@@ -80,7 +89,11 @@ impl Shape {
                         STEP.get(knot.saturating_sub(1)).map_or(0, |&(_, height)| height)
                     }
                     Profile::Pulse(width) => {
-                        if into < width { 1000 } else { 0 }
+                        if into < width {
+                            1000
+                        } else {
+                            0
+                        }
                     }
                 };
                 let full = if jitter > 0.0 { (amplitude as f64 * (1.0 - jitter * unit(seed, cycle))) as u64 } else { amplitude };

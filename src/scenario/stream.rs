@@ -7,8 +7,8 @@ use super::fault::ErrorCode;
 use super::hash::unit;
 use super::world::{Place, Row, World};
 use crate::domain::{
-    Bytes, DeviceState, Gpu, Header, Health, Holder, MemoryFigures, Missing, Period, Pid, ProbeKind, ProcessUsage, Reading, Sample,
-    SampleBody, Timestamp, Usage, Wall,
+    Bytes, DeviceState, Gpu, Header, Health, Holder, MemoryFigures, Missing, Period, Pid, ProbeKind, ProcessUsage, Reading,
+    Sample, SampleBody, Timestamp, Usage, Wall,
 };
 
 /// The call whose faults the stream shows as those of memory.
@@ -35,11 +35,7 @@ pub struct StreamOptions {
 impl Default for StreamOptions {
     /// The cadences of the program, on a day in 2026.
     fn default() -> Self {
-        Self {
-            created: Wall(1_796_047_200_000_000),
-            memory_interval: Period::millis(50),
-            process_interval: Period::secs(1),
-        }
+        Self { created: Wall(1_796_047_200_000_000), memory_interval: Period::millis(50), process_interval: Period::secs(1) }
     }
 }
 
@@ -196,9 +192,8 @@ impl Stream {
             self.list(place, t, listing);
             watched.listed = Some((t, figures.as_ref().map(MemoryFigures::used).unwrap_or_default()));
         }
-        let due = watched.last.as_ref().is_none_or(|(at, last)| {
-            *last != figures || t + self.options.memory_interval > *at + SECOND
-        });
+        let due =
+            watched.last.as_ref().is_none_or(|(at, last)| *last != figures || t + self.options.memory_interval > *at + SECOND);
         if figures.is_ok() {
             watched.last_good = t;
         }
@@ -305,7 +300,10 @@ impl Stream {
         ] {
             let (achieved, worst) = (Some(asked), Period::micros(call * 2 + draw(3)));
             let call = Period::micros(call);
-            self.push(t, SampleBody::Health(Health::Pace { gpu, kind, asked, achieved, call, worst, missed: 0, backed_off: false }));
+            self.push(
+                t,
+                SampleBody::Health(Health::Pace { gpu, kind, asked, achieved, call, worst, missed: 0, backed_off: false }),
+            );
         }
     }
 }

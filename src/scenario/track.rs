@@ -122,14 +122,8 @@ impl Track {
 
     /// Compiles phases. The end is the process's own; other devices may end it earlier.
     pub(super) fn compile(phases: &[Spanned<Phase>], setting: &Setting) -> (Self, Option<End>) {
-        let mut compiler = Compiler {
-            track: Self::default(),
-            now: setting.begin,
-            level: 0,
-            rhythm: None,
-            setting: *setting,
-            draw: 0,
-        };
+        let mut compiler =
+            Compiler { track: Self::default(), now: setting.begin, level: 0, rhythm: None, setting: *setting, draw: 0 };
         let mut end = None;
         for phase in phases {
             end = compiler.add(phase.get_ref());
@@ -150,11 +144,7 @@ struct Compiler {
 
 impl Compiler {
     fn size(&self, size: Size) -> u64 {
-        if self.setting.scale < 1.0 {
-            pages_down((size.pages() as f64 * self.setting.scale) as u64)
-        } else {
-            size.pages()
-        }
+        if self.setting.scale < 1.0 { pages_down((size.pages() as f64 * self.setting.scale) as u64) } else { size.pages() }
     }
 
     fn seed(&mut self) -> u64 {
@@ -227,7 +217,7 @@ impl Compiler {
                 let growth = Growth { segment, every };
                 let (lasted, seed) = self.cycle(phase, rhythm, Profile::Step, Some(growth));
                 self.level = self.level.saturating_add(growth.value(lasted, seed));
-                self.rest(rhythm.3);
+                self.rest_if_bounded(phase);
             }
             Phase::Eval { size, within, lasts } => {
                 let to = self.level.saturating_add(self.size(size));

@@ -148,8 +148,8 @@ impl World {
                             scatter: actor.copies > 1,
                         };
                         let (track, own_end) = Track::compile(&on.phases, &setting);
-                        let torn_down = (here.life.1 != u64::MAX)
-                            .then_some(End { at: here.life.1, status: None, oom: false, orphan: false });
+                        let torn_down =
+                            (here.life.1 != u64::MAX).then_some(End { at: here.life.1, status: None, oom: false, orphan: false });
                         for candidate in own_end.into_iter().chain(torn_down) {
                             end = Some(end.filter(|end| end.at <= candidate.at).unwrap_or(candidate));
                         }
@@ -573,7 +573,11 @@ fn card(entry: &Card, number: u32, seed: u64) -> Place {
     let (domain, bus) = if number < 8 { (0, bus) } else { (1 + number / 8, bus) };
     let unified = entry.memory == Manager::Unified;
     let alone = entry.copies == 1;
-    let uuid = entry.uuid.as_deref().filter(|_| alone).map_or_else(|| uuid_of("GPU-", mix(seed, u64::from(number))), |uuid| clean(uuid, 80));
+    let uuid = entry
+        .uuid
+        .as_deref()
+        .filter(|_| alone)
+        .map_or_else(|| uuid_of("GPU-", mix(seed, u64::from(number))), |uuid| clean(uuid, 80));
     let pci = entry.pci.as_deref().filter(|_| alone).map_or_else(|| format!("{domain:04x}:{bus:02x}:00.0"), |pci| clean(pci, 31));
     let device = Device {
         gpu: Gpu(number),
