@@ -113,10 +113,9 @@ fn the_default_tells_its_story_within_two_minutes_of_watching() {
     let dies = world.endings().into_iter().find(|ending| ending.out_of_memory).expect("one process dies of OOM");
     let after = dies.t.since(Timestamp(watched.0));
     assert!((Period::secs(100)..Period::secs(120)).contains(&after), "{after}");
-    // Before it dies the allocator gives back its cache for a moment.
-    let gpu = Gpu(1);
-    let room = world.figures(gpu, dies.t.back(Period::millis(1500))).unwrap().free;
-    assert!(room.0 < 1 << 30, "{room}");
+    let last = (0..400).map(|n| world.figures(Gpu(1), dies.t.back(Period::millis(1200 + n * 10))).unwrap().free);
+    let least = last.min().unwrap();
+    assert!(least.0 < 1 << 30, "{least}");
     let healthy: Vec<u64> = (0..400).map(|n| world.used(Gpu(0), Timestamp(20_000_000 + n * 37_000)).0).collect();
     let swing = healthy.iter().max().unwrap() - healthy.iter().min().unwrap();
     assert!((20 << 30..22 << 30).contains(&swing), "{swing}");
@@ -137,16 +136,19 @@ fn bad_files_say_where_and_what_was_expected() {
         ),
         ("[[device]]\nname = \"X\"\ntotal = \"1GiB\"\ncopies = 1000000000\n".to_owned(), "expected 1 to 64"),
         ("duration = \"1x\"\n".to_owned() + card, "f.toml:1:12: `1x` is not a duration"),
-        ("duration = \"9000h\"\n".to_owned() + card, "f.toml:1:12: this time is too long; expected at most 48h"),
+        ("duration = \"9000h\"\n".to_owned() + card, "f.toml:1:12: this time is too long; expected at most 20d"),
         ("x = [[[[".to_owned(), "f.toml:1:"),
         (process(""), "expected at least one device and one phase"),
-        (process("{ steps = { amplitude = \"1G\", period = \"0ms\" } }"), "f.toml:7:20: this repeats too fast"),
-        (process("{ plateau = {} }, { exit = {} }"), "f.toml:7:20: this phase never ends"),
-        (process("{ exit = {} }, { plateau = {} }"), "f.toml:7:20: the process ends here"),
+        (process("{ steps = { amplitude = \"1G\", period = \"0ms\" } }"), "f.toml:7:19: this repeats too fast"),
+        (process("{ plateau = {} }, { exit = {} }"), "f.toml:7:19: this phase never ends"),
+        (process("{ exit = {} }, { plateau = {} }"), "f.toml:7:19: the process ends here"),
         (process("{ explode = {} }"), "unknown variant `explode`, expected one of"),
         (process("{ pool = { to = \"NaN%\" } }"), "not a share of the device"),
         (process("{ pool = { to = \"101%\" } }"), "not a share of the device"),
-        (process("{ load = { to = \"1G\", in = \"1s\", height = \"1G\" } }"), "unknown field `height`"),
+        (
+            process("{ load = { to = \"1G\", in = \"1s\", height = \"1G\" } }"),
+            "unexpected keys in table: height, available keys: to, in",
+        ),
         (process("{ plateau = { utilization = nan } }"), "out of range; expected 0 to 100"),
         (process("{ leak = { rate = \"1G\" } }"), "this is not a rate"),
         (process("{ load = { to = \"1G\", in = \"1s\", pieces = 99999 } }"), "expected 1 to 4096"),

@@ -61,6 +61,8 @@ fn print(context: &Context, as_json: bool) -> anyhow::Result<Exit> {
 /// Folds samples until every device is complete.
 fn read(handle: &SourceHandle, samples: &SampleReceiver, monitor: &mut Monitor, timeout: Period) -> Result<(), SourceError> {
     let clock = Clock::start();
+    // A simulation first tells what happened before the viewer came.
+    let begin = (handle.now)();
     let left = || Period(timeout.0.saturating_sub(clock.now().0));
     match handle.opened.recv_timeout(timeout.std()) {
         Ok(result) => result?,
@@ -73,7 +75,8 @@ fn read(handle: &SourceHandle, samples: &SampleReceiver, monitor: &mut Monitor, 
             return Err(not_answering(&format!("{call} has not returned"), timeout));
         }
     }
-    let complete = |snapshot: &Snapshot| snapshot.devices.iter().all(|view| waits_for(view).is_none());
+    let complete =
+        |snapshot: &Snapshot| snapshot.at >= begin && snapshot.devices.iter().all(|view| waits_for(view).is_none());
     if !collect(samples, monitor, left(), complete) && !complete(&monitor.snapshot()) {
         let snapshot = monitor.snapshot();
         let waiting: Vec<String> = snapshot

@@ -1,41 +1,41 @@
-//! tmp
-use crate::config::{Settings, SourceName};
-use crate::sampler::clock::Clock;
-use crate::scenario::*;
-use crate::source::*;
-use std::sync::Arc;
+//! The source that the settings name.
+
+use crate::config::{Interval, Settings, SourceName};
+use crate::domain::Period;
+use crate::scenario::{SCENARIOS, Scenario, ScenarioError, StreamOptions};
+use crate::source::Source;
+use crate::source::demo::DemoSource;
+
+/// Samples that may wait for the pipeline: more than a second of the busiest node.
 pub const QUEUE: usize = 65_536;
-struct Tmp(Scenario);
-impl Source for Tmp {
-    fn start(self: Box<Self>, samples: crate::sampler::SampleSender) -> SourceHandle {
-        let (tx, opened) = std::sync::mpsc::channel();
-        let clock = Clock::start();
-        let now: Arc<dyn Fn() -> crate::domain::Timestamp + Send + Sync> = Arc::new(move || clock.now());
-        let world = Arc::new(World::new(&self.0).unwrap());
-        let _ = tx.send(Ok(()));
-        std::thread::Builder::new()
-            .spawn(move || {
-                let _tx = tx;
-                let o = StreamOptions { created: clock.created(), ..Default::default() };
-                for s in Stream::new(world, o) {
-                    while clock.now() < s.t {
-                        std::thread::sleep(std::time::Duration::from_millis(1));
-                    }
-                    if !samples.send_waiting(s) {
-                        return;
-                    }
-                }
-            })
-            .unwrap();
-        SourceHandle { opened, stop: Arc::default(), now }
-    }
-}
+
+/// How often a simulation reads memory if nobody says: as the driver's source does on a busy card.
+const BUSY: Period = Period::millis(50);
+
+/// Makes the source; it is not started yet.
+///
+/// # Errors
+/// A scenario that does not exist or is wrong.
 pub fn source(settings: &Settings) -> anyhow::Result<Box<dyn Source>> {
     match &settings.source {
-        SourceName::Nvml => {
-            Err(SourceError { kind: SourceErrorKind::Driver, what: "x".into(), why: "y".into(), fix: "vramscope demo".into() }
-                .into())
-        }
-        SourceName::Demo(n) => Ok(Box::new(Tmp(Scenario::load(n.as_deref().unwrap_or(SCENARIOS[0].id))?))),
+        SourceName::Nvml => todo!(),
+        SourceName::Demo(name) => demo(settings, name.as_deref()),
     }
+}
+
+fn demo(settings: &Settings, name: Option<&str>) -> anyhow::Result<Box<dyn Source>> {
+    let name = name.or_else(|| SCENARIOS.first().map(|scenario| scenario.id)).unwrap_or_default();
+    let memory_interval = match settings.interval {
+        Interval::Adaptive => BUSY,
+        Interval::Fixed(interval) => interval,
+    };
+    let options =
+        StreamOptions { memory_interval, process_interval: settings.process_interval, ..StreamOptions::default() };
+    // A mistake within a file names its line; that there is no such file is a mistake of who named it.
+    let named = |error: ScenarioError| match &error {
+        ScenarioError::Content { .. } => anyhow::Error::new(error),
+        _ => anyhow::Error::new(error).context(settings.origin("source").to_string()),
+    };
+    let scenario = Scenario::load(name).map_err(named)?;
+    Ok(Box::new(DemoSource::new(&scenario, settings.speed, options)?))
 }

@@ -33,8 +33,56 @@ pub struct Builtin {
 }
 
 /// The scenarios of `vramscope demo --list`; the first is the default.
-pub const SCENARIOS: &[Builtin] = &[Builtin {
-    id: "default",
-    title: "Four H100s: training, a leak that ends in an OOM, a serving pool, a newcomer and an orphan",
-    text: include_str!("../../assets/scenarios/default.toml"),
-}];
+pub const SCENARIOS: &[Builtin] = &[
+    Builtin {
+        id: "default",
+        title: "Four H100s: training, a leak that ends in an OOM, a serving pool, a newcomer and an orphan",
+        text: include_str!("../../assets/scenarios/default.toml"),
+    },
+    Builtin {
+        id: "eight",
+        title: "Eight H100s with 48 processes that all move a little",
+        text: include_str!("../../assets/scenarios/eight.toml"),
+    },
+    Builtin {
+        id: "sixteen",
+        title: "Sixteen cards: one job on fourteen of them",
+        text: include_str!("../../assets/scenarios/sixteen.toml"),
+    },
+    Builtin {
+        id: "crowd",
+        title: "512 processes on one card, each with a context of its own",
+        text: include_str!("../../assets/scenarios/crowd.toml"),
+    },
+    Builtin {
+        id: "spikes",
+        title: "One flat process with spikes of 5, 20, 100 and 500 ms",
+        text: include_str!("../../assets/scenarios/spikes.toml"),
+    },
+    Builtin {
+        id: "lost",
+        title: "A card that falls off the bus and comes back",
+        text: include_str!("../../assets/scenarios/lost.toml"),
+    },
+    Builtin {
+        id: "hang",
+        title: "A driver call that does not return for one of three cards",
+        text: include_str!("../../assets/scenarios/hang.toml"),
+    },
+    Builtin {
+        id: "mig",
+        title: "A card split into MIG instances, and split anew",
+        text: include_str!("../../assets/scenarios/mig.toml"),
+    },
+    Builtin {
+        id: "unified",
+        title: "A GB10 whose memory is the host's",
+        text: include_str!("../../assets/scenarios/unified.toml"),
+    },
+    Builtin {
+        id: "wsl",
+        title: "WSL2: a card whose driver keeps the sizes of processes to itself",
+        text: include_str!("../../assets/scenarios/wsl.toml"),
+    },
+    Builtin { id: "idle", title: "Two cards on which nothing runs", text: include_str!("../../assets/scenarios/idle.toml") },
+];

@@ -217,7 +217,7 @@ impl Compiler {
                 let growth = Growth { segment, every };
                 let (lasted, seed) = self.cycle(phase, rhythm, Profile::Step, Some(growth));
                 self.level = self.level.saturating_add(growth.value(lasted, seed));
-                self.rest(rhythm.3);
+                self.rest_if_bounded(phase);
             }
             Phase::Eval { size, within, lasts } => {
                 let to = self.level.saturating_add(self.size(size));

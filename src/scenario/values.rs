@@ -6,12 +6,12 @@ use serde::de::{Deserializer, Error as _};
 use super::hash::PAGE;
 use crate::domain::{Bytes, HolderKind, Period};
 
-/// The longest time in a scenario.
-const MAX_TIME: Period = Period::secs(48 * 3600);
+/// The longest time in a scenario: 20 days.
+const MAX_TIME: Period = Period::secs(20 * 86_400);
 /// The largest size in a scenario: 16 TiB.
 const MAX_SIZE: Bytes = Bytes(1 << 44);
 
-/// A span or point of time: `"400ms"`, at most 48 hours.
+/// A span or point of time: `"400ms"`, at most 20 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub Period);
 
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for Time {
         let text = String::deserialize(from)?;
         let period = Period::parse(&text).map_err(D::Error::custom)?;
         if period > MAX_TIME {
-            return Err(D::Error::custom("this time is too long; expected at most 48h"));
+            return Err(D::Error::custom("this time is too long; expected at most 20d"));
         }
         Ok(Self(period))
     }

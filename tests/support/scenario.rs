@@ -5,7 +5,12 @@ use std::sync::Arc;
 use vramscope::scenario::{SCENARIOS, Scenario, World};
 
 /// Scenarios whose point is a fault of the driver.
-pub const FAULTY: &[(&str, &str)] = &[];
+pub const FAULTY: &[(&str, &str)] = &[
+    ("hang-init", include_str!("../fixtures/scenarios/hang-init.toml")),
+    ("old-driver-v1", include_str!("../fixtures/scenarios/old-driver-v1.toml")),
+    ("old-lists", include_str!("../fixtures/scenarios/old-lists.toml")),
+    ("five-field", include_str!("../fixtures/scenarios/five-field.toml")),
+];
 
 /// A scenario by the name of a built-in or a test's one, compiled.
 pub fn world(name: &str) -> Arc<World> {
