@@ -50,5 +50,6 @@ pub fn run(args: &Args, context: &Context) -> anyhow::Result<Exit> {
 /// Name and title of each scenario; the first is the default.
 fn list() -> String {
     let width = SCENARIOS.iter().map(|scenario| scenario.id.len()).max().unwrap_or(0);
-    SCENARIOS.iter().map(|scenario| format!("{:<width$}  {}\n", scenario.id, scenario.title)).collect()
+    let lines: Vec<String> = SCENARIOS.iter().map(|scenario| format!("{:<width$}  {}", scenario.id, scenario.title)).collect();
+    lines.join("\n") + "\n"
 }

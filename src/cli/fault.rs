@@ -31,13 +31,8 @@ pub fn plant(context: &Context, handle: &mut SourceHandle, samples: SampleSender
         }
         Some("worker") => {
             let studio = Studio { clock, samples, stop: Arc::clone(&handle.stop) };
-            let beat = Beat {
-                pacing: Pacing::fixed(SOON),
-                offset: SOON,
-                spacing: SOON,
-                poke: Arc::new(Poke::default()),
-                told_as: None,
-            };
+            let beat =
+                Beat { pacing: Pacing::fixed(SOON), offset: SOON, spacing: SOON, poke: Arc::new(Poke::default()), told_as: None };
             worker::spawn("test:0", studio, beat, || Panics)
         }
         _ => Ok(()),

@@ -75,8 +75,7 @@ fn read(handle: &SourceHandle, samples: &SampleReceiver, monitor: &mut Monitor, 
             return Err(not_answering(&format!("{call} has not returned"), timeout));
         }
     }
-    let complete =
-        |snapshot: &Snapshot| snapshot.at >= begin && snapshot.devices.iter().all(|view| waits_for(view).is_none());
+    let complete = |snapshot: &Snapshot| snapshot.at >= begin && snapshot.devices.iter().all(|view| waits_for(view).is_none());
     if !collect(samples, monitor, left(), complete) && !complete(&monitor.snapshot()) {
         let snapshot = monitor.snapshot();
         let waiting: Vec<String> = snapshot

@@ -5,6 +5,7 @@ use crate::domain::Period;
 use crate::scenario::{SCENARIOS, Scenario, ScenarioError, StreamOptions};
 use crate::source::Source;
 use crate::source::demo::DemoSource;
+use crate::source::selection::Selection;
 
 /// Samples that may wait for the pipeline: more than a second of the busiest node.
 pub const QUEUE: usize = 65_536;
@@ -18,7 +19,7 @@ const BUSY: Period = Period::millis(50);
 /// A scenario that does not exist or is wrong.
 pub fn source(settings: &Settings) -> anyhow::Result<Box<dyn Source>> {
     match &settings.source {
-        SourceName::Nvml => todo!(),
+        SourceName::Nvml => unreachable!(),
         SourceName::Demo(name) => demo(settings, name.as_deref()),
     }
 }
@@ -29,13 +30,13 @@ fn demo(settings: &Settings, name: Option<&str>) -> anyhow::Result<Box<dyn Sourc
         Interval::Adaptive => BUSY,
         Interval::Fixed(interval) => interval,
     };
-    let options =
-        StreamOptions { memory_interval, process_interval: settings.process_interval, ..StreamOptions::default() };
+    let options = StreamOptions { memory_interval, process_interval: settings.process_interval, ..StreamOptions::default() };
     // A mistake within a file names its line; that there is no such file is a mistake of who named it.
     let named = |error: ScenarioError| match &error {
         ScenarioError::Content { .. } => anyhow::Error::new(error),
         _ => anyhow::Error::new(error).context(settings.origin("source").to_string()),
     };
     let scenario = Scenario::load(name).map_err(named)?;
-    Ok(Box::new(DemoSource::new(&scenario, settings.speed, options)?))
+    let source = DemoSource::new(&scenario, settings.speed, options)?;
+    Ok(Box::new(source.choose(&Selection::new(&settings.gpus))?))
 }

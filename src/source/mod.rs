@@ -2,6 +2,7 @@
 
 pub mod demo;
 pub mod host;
+pub mod selection;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
