@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use vramscope::config::{Layers, SETTINGS, Settings, docs, file};
 use vramscope::scenario::SCENARIOS;
+use vramscope::tui::THEMES;
+use vramscope::tui::action::ACTIONS;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -28,6 +30,16 @@ fn current(name: &str, wanted: &str) {
     assert!(found == wanted, "{name} is out of date: run `VRAMSCOPE_BLESS=1 cargo test docs`");
 }
 
+/// The table of actions as Markdown.
+fn keys() -> String {
+    let mut out = String::from("| Keys | Do |\n|---|---|\n");
+    for action in ACTIONS {
+        let keys: Vec<String> = action.keys.iter().map(|key| format!("`{key}`")).collect();
+        out.push_str(&format!("| {} | {} |\n", keys.join(" "), action.help));
+    }
+    out
+}
+
 /// A file with the text between `<!-- NAME: … -->` and the next `<!-- end -->` replaced.
 fn with_part(text: &str, name: &str, part: &str) -> String {
     let (before, rest) = text.split_once(&format!("<!-- {name}:")).unwrap_or_else(|| panic!("no mark for {name}"));
@@ -40,6 +52,7 @@ fn with_part(text: &str, name: &str, part: &str) -> String {
 fn the_readme_shows_the_tables() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let wanted = with_part(&readme, "settings", &docs::table());
+    let wanted = with_part(&wanted, "keys", &keys());
     current("README.md", &wanted);
 }
 
@@ -74,4 +87,12 @@ fn every_scenario_file_is_in_its_slice() {
     let listed: BTreeSet<String> = SCENARIOS.iter().map(|scenario| scenario.id.to_owned()).collect();
     assert_eq!(listed, stems("assets/scenarios", "toml"));
     assert_eq!(listed.len(), SCENARIOS.len(), "an id stands twice");
+}
+
+#[test]
+fn every_theme_file_is_in_its_slice_and_the_first_is_the_default() {
+    let listed: BTreeSet<String> = THEMES.iter().map(|theme| theme.name.to_owned()).collect();
+    assert_eq!(listed, stems("assets/themes", "toml"));
+    let default = SETTINGS.iter().find(|setting| setting.name == "theme").map(|setting| setting.default);
+    assert_eq!(default, THEMES.first().map(|theme| theme.name));
 }

@@ -18,7 +18,7 @@ const SOON: Period = Period::millis(500);
 ///
 /// # Errors
 /// The system gives no thread.
-pub fn plant(context: &Context, handle: &mut SourceHandle, samples: SampleSender) -> std::io::Result<()> {
+pub fn plant(context: &Context, mut handle: SourceHandle, samples: SampleSender) -> std::io::Result<SourceHandle> {
     let clock = Clock::start();
     match context.env.get(VARIABLE) {
         Some("screen") => {
@@ -27,16 +27,16 @@ pub fn plant(context: &Context, handle: &mut SourceHandle, samples: SampleSender
                 assert!(clock.now() < Timestamp::ZERO + SOON, "on purpose");
                 now()
             });
-            Ok(())
         }
         Some("worker") => {
             let studio = Studio { clock, samples, stop: Arc::clone(&handle.stop) };
             let beat =
                 Beat { pacing: Pacing::fixed(SOON), offset: SOON, spacing: SOON, poke: Arc::new(Poke::default()), told_as: None };
-            worker::spawn("test:0", studio, beat, || Panics)
+            worker::spawn("test:0", studio, beat, || Panics)?;
         }
-        _ => Ok(()),
+        _ => {}
     }
+    Ok(handle)
 }
 
 struct Panics;

@@ -13,6 +13,8 @@ pub mod args;
 pub mod completions;
 pub mod dashboard;
 pub mod demo;
+#[cfg(debug_assertions)]
+pub mod fault;
 pub mod log;
 pub mod man;
 pub mod once;

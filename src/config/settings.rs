@@ -93,7 +93,7 @@ settings! {
     speed: f64 = ("speed", "N", "1", "VRAMSCOPE_SPEED");
 
     /// Colours of the dashboard
-    theme: Arc<str> = ("theme", "NAME", "default", "VRAMSCOPE_THEME");
+    theme: Arc<str> = ("theme", "NAME", "terminal", "VRAMSCOPE_THEME");
 
     /// How many colours: auto looks at `NO_COLOR`, `COLORTERM` and `TERM`
     color: ColorChoice = ("color", "WHEN", "auto", "VRAMSCOPE_COLOR");

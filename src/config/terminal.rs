@@ -3,12 +3,13 @@
 use super::{ColorChoice, Environment};
 
 /// How many colours a screen may use. Every meaning also has a glyph or a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumIter)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumString, strum::EnumIter)]
 #[strum(serialize_all = "lowercase")]
 pub enum Palette {
     /// No colours: bold, dim and reverse only.
     None,
     /// The terminal's own 16.
+    #[default]
     Ansi16,
     /// The 256 of xterm.
     Ansi256,
