@@ -63,9 +63,18 @@ impl Meter {
     /// The window's figures; a new one begins.
     pub fn take(&mut self, now: Timestamp, gpu: Gpu, kind: ProbeKind, asked: Period, backed_off: bool) -> Health {
         let call = self.median();
-        let achieved = self.from.filter(|_| self.readings > 0).map(|from| Period(self.newest.since(from).0 / u64::from(self.readings)));
-        let health =
-            Health::Pace { gpu, kind, asked, achieved, call, worst: Period(u64::from(self.worst)), missed: self.missed, backed_off };
+        let achieved =
+            self.from.filter(|_| self.readings > 0).map(|from| Period(self.newest.since(from).0 / u64::from(self.readings)));
+        let health = Health::Pace {
+            gpu,
+            kind,
+            asked,
+            achieved,
+            call,
+            worst: Period(u64::from(self.worst)),
+            missed: self.missed,
+            backed_off,
+        };
         self.calls.clear();
         (self.worst, self.missed, self.readings) = (0, 0, 0);
         self.from = Some(self.newest);

@@ -81,12 +81,7 @@ pub struct Beat {
 }
 
 /// Starts a worker. `make` builds its probe within the thread, and again after a panic.
-pub fn spawn<P: Probe>(
-    name: &str,
-    studio: Studio,
-    beat: Beat,
-    mut make: impl FnMut() -> P + Send + 'static,
-) -> io::Result<()> {
+pub fn spawn<P: Probe>(name: &str, studio: Studio, beat: Beat, mut make: impl FnMut() -> P + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name(name.into()).spawn(move || run(&studio, beat, &mut make))?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Layer 3: where samples come from.
 
 pub mod host;
+pub mod nvml;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
