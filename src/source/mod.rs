@@ -2,6 +2,7 @@
 
 pub mod demo;
 pub mod host;
+pub mod nvml;
 pub mod selection;
 
 use std::sync::Arc;

@@ -113,11 +113,9 @@ impl People {
         let stat = procfs::stat(pid.0);
         let now = self.clock.now();
         let start = stat.as_ref().map(|stat| stat.start);
-        if let Some(entry) = self.lock().get_mut(&pid) {
-            if start.is_none() || start == entry.process.key.start {
-                self.update(entry, stat.as_ref(), now);
-                return (told(entry, gpu), None);
-            }
+        if let Some(entry) = self.lock().get_mut(&pid).filter(|entry| start.is_none() || start == entry.process.key.start) {
+            self.update(entry, stat.as_ref(), now);
+            return (told(entry, gpu), None);
         }
         let process = Arc::new(self.describe(pid, stat.as_ref()));
         let mut entry = self.entry(Arc::clone(&process), stat.as_ref());

@@ -60,7 +60,7 @@ impl Users {
             let Ok(list) = sysinfo::Users::new_with_refreshed_list() else { return };
             let mut names = users.names.lock().unwrap_or_else(PoisonError::into_inner);
             let before = names.len();
-            for user in list.iter() {
+            for user in &list {
                 names.entry(**user.id()).or_insert_with(|| text::clean(user.name(), 64).into());
             }
             if names.len() > before {
