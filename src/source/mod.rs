@@ -1,5 +1,7 @@
 //! Layer 3: where samples come from.
 
+pub mod demo;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
