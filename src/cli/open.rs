@@ -5,6 +5,7 @@ use crate::domain::Period;
 use crate::scenario::{SCENARIOS, Scenario, ScenarioError, StreamOptions};
 use crate::source::Source;
 use crate::source::demo::DemoSource;
+use crate::source::nvml::{NvmlOptions, NvmlSource};
 use crate::source::selection::Selection;
 
 /// Samples that may wait for the pipeline: more than a second of the busiest node.
@@ -19,8 +20,22 @@ const BUSY: Period = Period::millis(50);
 /// A scenario that does not exist or is wrong.
 pub fn source(settings: &Settings) -> anyhow::Result<Box<dyn Source>> {
     match &settings.source {
-        SourceName::Nvml => unreachable!(),
+        SourceName::Nvml => Ok(Box::new(nvml(settings))),
         SourceName::Demo(name) => demo(settings, name.as_deref()),
+    }
+}
+
+fn nvml(settings: &Settings) -> NvmlSource {
+    NvmlSource {
+        options: NvmlOptions {
+            lib: settings.nvml_lib.clone(),
+            gpus: settings.gpus.iter().map(ToString::to_string).collect(),
+            memory_interval: match settings.interval {
+                Interval::Adaptive => None,
+                Interval::Fixed(interval) => Some(interval),
+            },
+            process_interval: settings.process_interval,
+        },
     }
 }
 
