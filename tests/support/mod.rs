@@ -1,1 +1,3 @@
 //! What several tests need.
+
+pub mod nvml;
