@@ -1,5 +1,6 @@
 //! Layer 3: where samples come from.
 
+pub mod demo;
 pub mod host;
 pub mod nvml;
 

@@ -1,0 +1,442 @@
+//! The scenario file: its tables and keys, and what is refused in it.
+
+use std::collections::HashSet;
+use std::io::Read as _;
+use std::ops::Range;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::error::ScenarioError;
+use super::fault::{Driver, Fault, Lost};
+use super::phase::Phase;
+use super::values::{Fraction, Kind, Number, Size, Time};
+use crate::domain::{Bytes, HolderKind, Period, Relation};
+
+/// Cards in one scenario.
+const MAX_CARDS: u32 = 64;
+/// Processes in one scenario, copies counted.
+const MAX_PROCESSES: u32 = 4096;
+/// Phases in one scenario, those of copies and of every card counted.
+const MAX_PHASES: usize = 100_000;
+/// The largest file.
+const MAX_FILE: u64 = 1 << 20;
+/// Linux has no pid above this.
+const MAX_PID: u32 = 1 << 22;
+/// Pids of a story that repeats leave room for later rounds ([`super::World`] adds this to them).
+pub(super) const ROUND: u32 = 100_000;
+
+/// A simulated node and its story, checked.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The built-in id, or the file's name without its extension.
+    pub name: String,
+    pub(super) origin: String,
+    pub(super) text: String,
+    pub(super) file: File,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub title: Option<String>,
+    #[serde(default)]
+    pub seed: u32,
+    #[serde(default = "ten_minutes")]
+    pub duration: Spanned<Time>,
+    #[serde(default)]
+    pub preroll: Time,
+    /// Where the story goes on after its end; without it, the last phases simply continue.
+    pub repeat_from: Option<Spanned<Time>>,
+    #[serde(default)]
+    pub node: Node,
+    pub device: Spanned<Vec<Card>>,
+    #[serde(default)]
+    pub process: Vec<Spanned<Actor>>,
+    #[serde(default)]
+    pub driver: Driver,
+    #[serde(default)]
+    pub fault: Vec<Spanned<Fault>>,
+    #[serde(default)]
+    pub lost: Vec<Spanned<Lost>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Node {
+    pub host: String,
+    pub me: String,
+    pub uid: u32,
+    pub driver: String,
+    pub cuda: String,
+    pub memory: Size,
+    /// What the system and all processes that are not in the file hold.
+    pub memory_used: Size,
+    pub swap: Size,
+    /// Per-process sizes are not available (WDDM, WSL2).
+    pub sizes_unavailable: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Card {
+    pub name: String,
+    pub total: Size,
+    #[serde(default)]
+    pub reserved: Size,
+    /// What the driver holds for itself, in no process's name.
+    #[serde(default)]
+    pub overhead: Size,
+    #[serde(default)]
+    pub memory: Manager,
+    #[serde(default = "one")]
+    pub copies: u32,
+    pub uuid: Option<String>,
+    pub pci: Option<String>,
+    /// Idle and under full load, °C.
+    #[serde(default = "temperatures")]
+    pub temperature: [Number; 2],
+    /// Idle and under full load, W.
+    #[serde(default = "powers")]
+    pub power: [Number; 2],
+    #[serde(default)]
+    pub mig: Vec<Spanned<Instance>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Manager {
+    #[default]
+    Dedicated,
+    Unified,
+    Numa,
+}
+
+/// A MIG instance.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Instance {
+    /// By which processes name it.
+    pub id: String,
+    /// `1g.10gb`
+    pub profile: String,
+    pub total: Size,
+    #[serde(default)]
+    pub reserved: Size,
+    #[serde(default)]
+    pub overhead: Size,
+    pub gpu_instance: u32,
+    #[serde(default)]
+    pub compute_instance: u32,
+    #[serde(default)]
+    pub from: Time,
+    pub until: Option<Time>,
+}
+
+/// A process, or several alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Actor {
+    pub pid: u32,
+    pub command: String,
+    /// The node's user where absent.
+    pub user: Option<String>,
+    pub uid: Option<u32>,
+    #[serde(default = "init")]
+    pub ppid: u32,
+    #[serde(default = "compute")]
+    pub kind: Kind,
+    pub relation: Option<Whose>,
+    pub container: Option<String>,
+    /// When it starts.
+    #[serde(default)]
+    pub at: Time,
+    /// How long it had run at that moment.
+    #[serde(default)]
+    pub age: Time,
+    /// This many, with pids in sequence.
+    #[serde(default = "one")]
+    pub copies: u32,
+    /// Each copy on one of the devices in turn, not on all.
+    #[serde(default)]
+    pub spread: bool,
+    /// Each copy this much later than the one before.
+    #[serde(default)]
+    pub stagger: Time,
+    /// By how much the sizes of copies fall short of the file's.
+    #[serde(default)]
+    pub vary: Fraction,
+    /// In no process list: what it holds is unattributed.
+    #[serde(default)]
+    pub hidden: bool,
+    /// Percent of one core while it works.
+    #[serde(default = "one_core")]
+    pub cpu: Number,
+    #[serde(default = "resident")]
+    pub rss: Size,
+    pub on: Vec<Spanned<Place>>,
+}
+
+/// What a process does on devices.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Place {
+    #[serde(default = "first_card")]
+    pub devices: Vec<u32>,
+    pub instance: Option<String>,
+    pub phases: Vec<Spanned<Phase>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Whose {
+    Job,
+    Mine,
+    Foreign,
+    System,
+    Unknown,
+}
+
+impl From<Whose> for Relation {
+    fn from(whose: Whose) -> Self {
+        match whose {
+            Whose::Job => Self::Job,
+            Whose::Mine => Self::Mine,
+            Whose::Foreign => Self::Foreign,
+            Whose::System => Self::System,
+            Whose::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self {
+            host: "node17".to_owned(),
+            me: "user1".to_owned(),
+            uid: 1000,
+            driver: "570.86.15".to_owned(),
+            cuda: "12.8".to_owned(),
+            memory: Size(Bytes::gib(1007)),
+            memory_used: Size(Bytes::gib(38)),
+            swap: Size(Bytes::gib(8)),
+            sizes_unavailable: false,
+        }
+    }
+}
+
+fn ten_minutes() -> Spanned<Time> {
+    Spanned::new(0..0, Time(Period::secs(600)))
+}
+fn one() -> u32 {
+    1
+}
+fn init() -> u32 {
+    1
+}
+fn compute() -> Kind {
+    Kind(HolderKind::C)
+}
+fn one_core() -> Number {
+    Number(100.0)
+}
+fn resident() -> Size {
+    Size(Bytes::gib(2))
+}
+fn first_card() -> Vec<u32> {
+    vec![0]
+}
+fn temperatures() -> [Number; 2] {
+    [Number(31.0), Number(66.0)]
+}
+fn powers() -> [Number; 2] {
+    [Number(72.0), Number(690.0)]
+}
+
+impl Scenario {
+    /// Reads a scenario; `origin` is the file's name, or the id of a built-in one.
+    pub fn parse(origin: &str, text: &str) -> Result<Self, ScenarioError> {
+        let file: File = toml::from_str(text).map_err(|bad| ScenarioError::at(origin, text, bad.span(), bad.message()))?;
+        let name = Path::new(origin).file_stem().map_or_else(|| origin.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let scenario =
+            Self { name: crate::domain::text::clean(&name, 40), origin: origin.to_owned(), text: text.to_owned(), file };
+        scenario.check().map_err(|(span, what)| scenario.error(span, &what))?;
+        Ok(scenario)
+    }
+
+    /// A built-in scenario by its id, or a file by its path.
+    pub fn load(name: &str) -> Result<Self, ScenarioError> {
+        if let Some(builtin) = super::SCENARIOS.iter().find(|builtin| builtin.id == name) {
+            return Self::parse(builtin.id, builtin.text);
+        }
+        let path = Path::new(name);
+        let as_path = name.contains(['/', '\\']) || path.extension().is_some_and(|extension| extension == "toml");
+        if !as_path && !path.is_file() {
+            let known: Vec<&str> = super::SCENARIOS.iter().map(|builtin| builtin.id).collect();
+            let name = crate::domain::text::clean(name, 60);
+            return Err(ScenarioError::Unknown { name, known: known.join(", ") });
+        }
+        let failed = |source| ScenarioError::Io { path: path.to_owned(), source };
+        let mut text = String::new();
+        // A pipe or a device never says how long it is.
+        let file = std::fs::File::open(path).map_err(failed)?;
+        file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(failed)?;
+        if text.len() as u64 > MAX_FILE {
+            return Err(ScenarioError::TooLarge { path: path.to_owned() });
+        }
+        Self::parse(name, &text)
+    }
+
+    /// One line that says what it shows.
+    pub fn title(&self) -> &str {
+        self.file.title.as_deref().unwrap_or(&self.name)
+    }
+
+    /// How much of the story has passed when a viewer comes.
+    pub fn preroll(&self) -> Period {
+        self.file.preroll.0
+    }
+
+    /// How the driver library as a whole behaves.
+    pub fn driver(&self) -> &Driver {
+        &self.file.driver
+    }
+
+    pub(super) fn error(&self, span: Range<usize>, what: &str) -> ScenarioError {
+        ScenarioError::at(&self.origin, &self.text, Some(span), what)
+    }
+
+    fn check(&self) -> Result<(), (Range<usize>, String)> {
+        let file = &self.file;
+        if file.duration.get_ref().us() < 1_000_000 {
+            return Err((file.duration.span(), "the duration is too short; expected at least 1s".into()));
+        }
+        if let Some(from) = &file.repeat_from
+            && from.get_ref().us() + 1_000_000 > file.duration.get_ref().us()
+        {
+            return Err((from.span(), "`repeat_from` is too late; expected at least 1s before the end of `duration`".into()));
+        }
+        let span = file.device.span();
+        let mut cards = 0_u32;
+        for card in file.device.get_ref() {
+            cards = cards.saturating_add(card.copies);
+            check_card(card, &span)?;
+        }
+        if !(1..=MAX_CARDS).contains(&cards) {
+            return Err((span, format!("{cards} devices; expected 1 to {MAX_CARDS}")));
+        }
+        let instances: Vec<&Instance> = file.device.get_ref().iter().flat_map(|card| &card.mig).map(Spanned::get_ref).collect();
+        for (n, instance) in instances.iter().enumerate() {
+            if instances.iter().take(n).any(|other| other.id == instance.id) {
+                return Err((span, format!("two MIG instances are called `{}`; expected ids that differ", instance.id)));
+            }
+        }
+        self.check_processes(cards)?;
+        for fault in &file.fault {
+            let what = fault.get_ref();
+            let parts = [what.error.is_some(), what.hang, what.latency.is_some(), what.panic];
+            if !parts.contains(&true) {
+                return Err((fault.span(), "this fault does nothing; expected `error`, `hang`, `latency` or `panic`".into()));
+            }
+            check_index(what.device, cards, fault.span())?;
+        }
+        for lost in &file.lost {
+            check_index(Some(lost.get_ref().device), cards, lost.span())?;
+            check_index(lost.get_ref().index, cards, lost.span())?;
+        }
+        Ok(())
+    }
+
+    fn check_processes(&self, cards: u32) -> Result<(), (Range<usize>, String)> {
+        let file = &self.file;
+        let (mut pids, mut processes, mut phases) = (HashSet::new(), 0_u32, 0_usize);
+        let highest = if file.repeat_from.is_some() { ROUND - 1 } else { MAX_PID };
+        for actor in &file.process {
+            let (span, actor) = (actor.span(), actor.get_ref());
+            processes = processes.saturating_add(actor.copies);
+            if actor.copies == 0 || processes > MAX_PROCESSES {
+                return Err((span, format!("this makes {processes} processes; expected 1 to {MAX_PROCESSES}")));
+            }
+            let last = actor.pid.saturating_add(actor.copies - 1);
+            if actor.pid == 0 || last > highest {
+                return Err((span, format!("pid {last} is out of range; expected 1 to {highest}")));
+            }
+            if let Some(twice) = (actor.pid..=last).find(|&pid| !pids.insert(pid)) {
+                return Err((span, format!("pid {twice} is taken by another process; expected one that is free")));
+            }
+            if actor.on.is_empty() {
+                return Err((span, "this process holds nothing; expected at least one entry in `on`".into()));
+            }
+            for place in &actor.on {
+                let (span, place) = (place.span(), place.get_ref());
+                phases += (place.phases.len() + 1) * actor.copies as usize * place.devices.len().max(1);
+                if phases > MAX_PHASES {
+                    return Err((span, format!("too many phases in all; expected at most {MAX_PHASES}")));
+                }
+                if place.devices.is_empty() || place.phases.is_empty() {
+                    return Err((span, "nothing happens here; expected at least one device and one phase".into()));
+                }
+                for device in &place.devices {
+                    check_index(Some(*device), cards, span.clone())?;
+                }
+                check_phases(&place.phases)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_card(card: &Card, span: &Range<usize>) -> Result<(), (Range<usize>, String)> {
+    if card.total.0.0 == 0 || card.reserved.0.0 + card.overhead.0.0 > card.total.0.0 {
+        return Err((span.clone(), format!("`{}` has no room; expected reserved + overhead within total", card.name)));
+    }
+    if card.mig.len() > 64 {
+        return Err((span.clone(), format!("`{}` has too many MIG instances; expected at most 64", card.name)));
+    }
+    if !card.mig.is_empty() && (card.copies != 1 || card.memory != Manager::Dedicated) {
+        return Err((span.clone(), "a card with MIG instances can't be copied; expected dedicated memory and one card".into()));
+    }
+    for instance in &card.mig {
+        let (place, instance) = (instance.span(), instance.get_ref());
+        if instance.reserved.0.0 + instance.overhead.0.0 > instance.total.0.0 {
+            return Err((place, "the instance has no room; expected reserved + overhead within total".into()));
+        }
+        let beside: u64 = card
+            .mig
+            .iter()
+            .map(Spanned::get_ref)
+            .filter(|other| other.from < instance.until.unwrap_or(Time(Period(u64::MAX))))
+            .filter(|other| instance.from < other.until.unwrap_or(Time(Period(u64::MAX))))
+            .map(|other| other.total.0.0 - other.reserved.0.0)
+            .sum();
+        if beside > card.total.0.0 - card.reserved.0.0 - card.overhead.0.0 {
+            return Err((place, "the instances are larger than the card; expected their sum within its total".into()));
+        }
+    }
+    Ok(())
+}
+
+fn check_index(device: Option<u32>, cards: u32, span: Range<usize>) -> Result<(), (Range<usize>, String)> {
+    match device {
+        Some(device) if device >= cards => Err((span, format!("there is no device {device}; expected 0 to {}", cards - 1))),
+        _ => Ok(()),
+    }
+}
+
+fn check_phases(phases: &[Spanned<Phase>]) -> Result<(), (Range<usize>, String)> {
+    let last = phases.len().saturating_sub(1);
+    for (n, phase) in phases.iter().enumerate() {
+        let (span, phase) = (phase.span(), phase.get_ref());
+        if let Some(fault) = phase.fault() {
+            return Err((span, fault.to_owned()));
+        }
+        if n < last && phase.is_last() {
+            return Err((span, "the process ends here, but more phases follow; expected this one last".into()));
+        }
+        if n < last && phase.lasting() == Some((None, None)) {
+            return Err((span, "this phase never ends, but more follow; expected `for` or `until`".into()));
+        }
+    }
+    Ok(())
+}

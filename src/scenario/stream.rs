@@ -1,0 +1,334 @@
+//! The sample stream that a monitor on the simulated node would record: same scenario and options, same samples.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::fault::ErrorCode;
+use super::hash::unit;
+use super::world::{Place, Row, World};
+use crate::domain::{
+    Bytes, DeviceState, Gpu, Header, Health, Holder, MemoryFigures, Missing, Period, Pid, ProbeKind, ProcessUsage, Reading,
+    Sample, SampleBody, Timestamp, Usage, Wall,
+};
+
+/// The call whose faults the stream shows as those of memory.
+const MEMORY_CALL: &str = "nvmlDeviceGetMemoryInfo_v2";
+/// The call whose faults the stream shows as those of the process list.
+const LIST_CALL: &str = "nvmlDeviceGetComputeRunningProcesses_v3";
+/// How long a call may run before it is said not to answer.
+const PATIENCE: Period = Period::secs(1);
+/// A list is read early at most this often.
+const SOONEST_LIST: Period = Period::millis(250);
+const SECOND: Period = Period::secs(1);
+
+/// How the simulated monitor samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamOptions {
+    /// The wall clock at the stream's origin.
+    pub created: Wall,
+    /// Between two readings of a device's memory; at least 1 ms.
+    pub memory_interval: Period,
+    /// Between two readings of a device's process list; at least 1 ms.
+    pub process_interval: Period,
+}
+
+impl Default for StreamOptions {
+    /// The cadences of the program, on a day in 2026.
+    fn default() -> Self {
+        Self { created: Wall(1_796_047_200_000_000), memory_interval: Period::millis(50), process_interval: Period::secs(1) }
+    }
+}
+
+/// The samples of a scenario, in order of time and without end.
+#[derive(Debug)]
+pub struct Stream {
+    world: Arc<World>,
+    options: StreamOptions,
+    ready: VecDeque<Sample>,
+    next_memory: Timestamp,
+    next_list: Timestamp,
+    begun: bool,
+    told_init: bool,
+    watched: Vec<Watched>,
+    /// Processes whose facts are in the stream: their start, and when a list named them last.
+    known: HashMap<Pid, (Option<u64>, Timestamp)>,
+    rows: Vec<Row>,
+}
+
+/// What the simulated monitor knows of one device.
+#[derive(Debug, Default)]
+struct Watched {
+    bound: bool,
+    state: DeviceState,
+    last: Option<(Timestamp, Reading<MemoryFigures>)>,
+    last_good: Timestamp,
+    /// When the call began that does not return.
+    hanging: Option<Timestamp>,
+    listed: Option<(Timestamp, Bytes)>,
+}
+
+impl Stream {
+    /// The stream from its origin.
+    pub fn new(world: Arc<World>, options: StreamOptions) -> Self {
+        let least = Period::millis(1);
+        let options = StreamOptions {
+            memory_interval: options.memory_interval.max(least),
+            process_interval: options.process_interval.max(least),
+            ..options
+        };
+        let watched = world.places().iter().map(|_| Watched::default()).collect();
+        Self {
+            world,
+            options,
+            ready: VecDeque::new(),
+            next_memory: Timestamp::ZERO,
+            next_list: Timestamp::ZERO,
+            begun: false,
+            told_init: false,
+            watched,
+            known: HashMap::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, t: Timestamp, body: SampleBody) {
+        self.ready.push_back(Sample { t, body });
+    }
+
+    fn begin(&mut self) {
+        let (driver, cuda) = self.world.versions();
+        let header = Header {
+            created: self.options.created,
+            source: format!("demo:{}", self.world.name()).into(),
+            simulated: true,
+            host: Some(self.world.host_name().into()),
+            driver: Ok(driver.into()),
+            cuda: Ok(cuda.into()),
+            me: Some(self.world.me().0.into()),
+        };
+        self.push(Timestamp::ZERO, SampleBody::Header(Arc::new(header)));
+        self.begun = true;
+    }
+
+    /// Everything that happens at the next tick.
+    fn tick(&mut self) {
+        let t = self.next_memory.min(self.next_list);
+        let listing = t >= self.next_list;
+        if listing {
+            self.next_list = t + self.options.process_interval;
+        }
+        if t >= self.next_memory {
+            self.next_memory = t + self.options.memory_interval;
+        }
+        let world = Arc::clone(&self.world);
+        if world.driver().init_hang {
+            if !self.told_init && t >= Timestamp::ZERO + PATIENCE {
+                self.told_init = true;
+                let (gpu, state, call) = (None, DeviceState::Stalled, Some("nvmlInit_v2"));
+                self.push(t, SampleBody::State { gpu, state, call, since: Timestamp::ZERO });
+            }
+        } else {
+            for (n, place) in world.places().iter().enumerate() {
+                let mut watched = self.watched.get_mut(n).map(std::mem::take).unwrap_or_default();
+                self.look(&mut watched, place, t, listing);
+                if let Some(slot) = self.watched.get_mut(n) {
+                    *slot = watched;
+                }
+            }
+        }
+        if listing {
+            self.push(t, SampleBody::Host(world.host(t)));
+            self.say_exits(t);
+        }
+    }
+
+    fn look(&mut self, watched: &mut Watched, place: &Place, t: Timestamp, listing: bool) {
+        let world = Arc::clone(&self.world);
+        let (gpu, card) = (place.device.gpu, Some(place.card));
+        if !world.exists(place, t) {
+            if std::mem::take(&mut watched.bound) {
+                watched.state = DeviceState::Lost;
+                self.push(t, SampleBody::State { gpu: Some(gpu), state: DeviceState::Lost, call: None, since: t });
+            }
+            return;
+        }
+        if !std::mem::replace(&mut watched.bound, true) {
+            self.push(t, SampleBody::Device(Arc::clone(&place.device)));
+        }
+        let hanging = world.faults(MEMORY_CALL, card, t).any(|fault| fault.hang);
+        if hanging {
+            let since = *watched.hanging.get_or_insert(t);
+            if watched.state != DeviceState::Stalled && t >= since + PATIENCE {
+                watched.state = DeviceState::Stalled;
+                let state = DeviceState::Stalled;
+                self.push(t, SampleBody::State { gpu: Some(gpu), state, call: Some(MEMORY_CALL), since });
+            }
+            return;
+        }
+        watched.hanging = None;
+        let figures = self.read(place, t);
+        let state = match &figures {
+            Err(Missing::Lost(_)) => DeviceState::Lost,
+            Err(Missing::Failed(_) | Missing::Denied(_)) => DeviceState::Failed,
+            _ => DeviceState::Ok,
+        };
+        if state != watched.state {
+            if state == DeviceState::Ok {
+                let reason = if watched.state == DeviceState::Stalled { "driver did not answer" } else { "device was lost" };
+                self.push(t, SampleBody::Gap { gpu, from: watched.last_good, reason: reason.into() });
+                watched.listed = None;
+            }
+            watched.state = state;
+            let call = (state != DeviceState::Ok).then_some(MEMORY_CALL);
+            self.push(t, SampleBody::State { gpu: Some(gpu), state, call, since: t });
+        }
+        let moved = watched.listed.is_none_or(|(_, used)| {
+            let jump = figures.as_ref().map_or(0, |now| now.used().0.abs_diff(used.0));
+            jump >= (64 << 20_u64).max(place.size.0 / 200)
+        });
+        let rested = watched.listed.is_none_or(|(at, _)| t.since(at) >= SOONEST_LIST);
+        let listed = listing || (moved && rested && figures.is_ok());
+        if listed && state != DeviceState::Lost {
+            self.list(place, t, listing);
+            watched.listed = Some((t, figures.as_ref().map(MemoryFigures::used).unwrap_or_default()));
+        }
+        let due =
+            watched.last.as_ref().is_none_or(|(at, last)| *last != figures || t + self.options.memory_interval > *at + SECOND);
+        if figures.is_ok() {
+            watched.last_good = t;
+        }
+        // A list is always followed by memory: the sums are taken from the two together.
+        if due || listed {
+            watched.last = Some((t, figures.clone()));
+            self.push(t, SampleBody::Memory { gpu, figures });
+        }
+        if listing {
+            self.say_pace(gpu, t);
+        }
+    }
+
+    fn read(&self, place: &Place, t: Timestamp) -> Reading<MemoryFigures> {
+        if self.world.is_lost(place.card, t) {
+            return Err(Missing::Lost("GPU is lost".into()));
+        }
+        if let Some(code) = self.world.faults(MEMORY_CALL, Some(place.card), t).find_map(|fault| fault.error) {
+            return Err(missing(code));
+        }
+        let shared = || Missing::Unsupported("memory is shared with the host".into());
+        self.world.figures(place.device.gpu, t).ok_or_else(shared)
+    }
+
+    /// The process list of a device, the facts of those not met before, and at the regular times their load.
+    fn list(&mut self, place: &Place, t: Timestamp, regular: bool) {
+        let world = Arc::clone(&self.world);
+        let gpu = place.device.gpu;
+        if let Some(code) = world.faults(LIST_CALL, Some(place.card), t).find_map(|fault| fault.error) {
+            self.push(t, SampleBody::Holders { gpu, list: Err(missing(code)) });
+            return;
+        }
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        world.rows(gpu, t, &mut rows);
+        for row in &rows {
+            let known = self.known.get(&row.pid).copied();
+            let start = match world.process(row.pid, t, self.options.created) {
+                Some(process) if known.is_none_or(|(start, _)| start != process.key.start) => {
+                    let start = process.key.start;
+                    self.push(t, SampleBody::Process(Arc::new(process)));
+                    start
+                }
+                process => process.and_then(|process| process.key.start),
+            };
+            self.known.insert(row.pid, (start, t));
+        }
+        let unavailable = world.sizes_unavailable();
+        let size = |row: &Row| if unavailable { Err(Missing::Unsupported("WDDM keeps it".into())) } else { Ok(row.used) };
+        let list = rows
+            .iter()
+            .map(|row| Holder { pid: row.pid, used: size(row), kind: row.kind, instance: row.instance })
+            .collect::<Arc<[Holder]>>();
+        self.push(t, SampleBody::Holders { gpu, list: Ok(list) });
+        if regular {
+            let utilization = world.utilization(gpu, t);
+            let split = || Missing::Unsupported("not told for MIG".into());
+            let heat = world.heat(gpu, t);
+            let processes = rows
+                .iter()
+                .map(|row| {
+                    let (cpu, rss) = world.on_host(row.pid, t);
+                    ProcessUsage {
+                        pid: row.pid,
+                        gpu: if utilization.is_some() { Ok(row.utilization) } else { Err(split()) },
+                        cpu: Ok(cpu),
+                        rss: Ok(rss),
+                        state: Ok(if cpu > 50.0 { 'R' } else { 'S' }),
+                    }
+                })
+                .collect();
+            let usage = Usage {
+                gpu,
+                utilization: utilization.ok_or_else(split),
+                temperature: heat.map(|(temperature, _)| temperature).ok_or(Missing::Pending),
+                power: heat.map(|(_, power)| power).ok_or(Missing::Pending),
+                processes,
+            };
+            self.push(t, SampleBody::Usage(Arc::new(usage)));
+        }
+        self.rows = rows;
+    }
+
+    /// Processes that no list of this moment names are gone, unless their device does not answer.
+    fn say_exits(&mut self, t: Timestamp) {
+        if self.watched.iter().any(|watched| watched.hanging.is_some() || watched.state != DeviceState::Ok) {
+            return;
+        }
+        let mut gone: Vec<Pid> = self.known.iter().filter(|(_, known)| known.1 < t).map(|(&pid, _)| pid).collect();
+        gone.sort_unstable();
+        for pid in gone {
+            self.known.remove(&pid);
+            let status = self.world.status(pid);
+            self.push(t, SampleBody::Exit { pid, status });
+        }
+    }
+
+    /// What a driver call would have cost, once a second.
+    fn say_pace(&mut self, gpu: Gpu, t: Timestamp) {
+        let draw = |n: u64| (unit(u64::from(gpu.0) ^ n, t.0) * 9.0) as u64;
+        for (kind, asked, call) in [
+            (ProbeKind::Memory, self.options.memory_interval, 14 + draw(1)),
+            (ProbeKind::Processes, self.options.process_interval, 130 + 4 * draw(2)),
+        ] {
+            let (achieved, worst) = (Some(asked), Period::micros(call * 2 + draw(3)));
+            let call = Period::micros(call);
+            self.push(
+                t,
+                SampleBody::Health(Health::Pace { gpu, kind, asked, achieved, call, worst, missed: 0, backed_off: false }),
+            );
+        }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Sample;
+
+    fn next(&mut self) -> Option<Sample> {
+        if !self.begun {
+            self.begin();
+        }
+        while self.ready.is_empty() {
+            self.tick();
+        }
+        self.ready.pop_front()
+    }
+}
+
+/// What a reader makes of an error.
+fn missing(code: ErrorCode) -> Missing {
+    match code {
+        ErrorCode::NotSupported => Missing::Unsupported("by this device".into()),
+        ErrorCode::NoPermission => Missing::Denied("insufficient permissions".into()),
+        ErrorCode::GpuIsLost => Missing::Lost("GPU is lost".into()),
+        ErrorCode::ResetRequired => Missing::Lost("GPU requires reset".into()),
+        code => Missing::Failed(format!("NVML error {}", code.number()).into()),
+    }
+}

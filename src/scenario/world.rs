@@ -1,0 +1,616 @@
+//! A scenario as a pure function of time: what every device, process and the host look like at any moment.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::error::ScenarioError;
+use super::fault::{Driver, Fault, Lost};
+use super::file::{Actor, Card, Instance, Manager, ROUND, Scenario};
+use super::hash::{mix, unit};
+use super::scan::{Held, settle};
+use super::track::{End, Setting, Track};
+use super::values::Time;
+use crate::domain::text::clean;
+use crate::domain::{
+    Bytes, Device, DeviceId, Gpu, HolderKind, HostMemory, MemoryFigures, MemoryKind, Missing, Period, Pid, Process, ProcessKey,
+    Relation, Timestamp, Wall,
+};
+
+/// How long the machine has been up when the story begins, in `/proc` clock ticks of 10 ms.
+const BOOTED: u64 = 30 * 86_400 * 100;
+/// Rounds of a repeating story whose pids differ.
+const ROUNDS: u64 = 40;
+
+/// A compiled scenario. Any thread may ask about any moment; nothing is changed by asking.
+#[derive(Clone, Debug)]
+pub struct World {
+    name: Arc<str>,
+    scenario: Scenario,
+    places: Vec<Place>,
+    actors: Vec<Performer>,
+    /// Copy of each place's rows in `places`, found by pid.
+    by_pid: HashMap<u32, usize>,
+    cards: u32,
+    /// What becomes of the story after its end.
+    after: After,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum After {
+    /// The last phases go on.
+    Continue,
+    /// Nothing moves any more, since the last phases together would not fit at every moment.
+    Stop(u64),
+    /// It goes on at `from`; `span` is the length of what repeats.
+    Repeat { from: u64, span: u64 },
+}
+
+/// A card or a MIG instance.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Its facts as the stream has them.
+    pub device: Arc<Device>,
+    /// The card it is or is part of, by its number in the file.
+    pub card: u32,
+    /// Kept by the driver.
+    pub reserved: Bytes,
+    /// All its memory, whether or not the driver tells.
+    pub size: Bytes,
+    /// Of a MIG instance: GPU instance, compute instance.
+    pub instance: Option<(u32, u32)>,
+    /// Used beside what processes hold.
+    overhead: u64,
+    /// From when to when it exists.
+    life: (u64, u64),
+    /// Of a card: its instances.
+    instances: Vec<usize>,
+    held: Vec<Holding>,
+    temperature: [f32; 2],
+    power: [f32; 2],
+}
+
+#[derive(Clone, Debug)]
+struct Holding {
+    actor: usize,
+    track: Track,
+}
+
+#[derive(Clone, Debug)]
+struct Performer {
+    pid: u32,
+    begin: u64,
+    end: Option<End>,
+    entry: usize,
+    seed: u64,
+}
+
+/// One row of a device's process list.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// The process.
+    pub pid: Pid,
+    /// What it holds, to the byte.
+    pub used: Bytes,
+    /// The lists it stands in.
+    pub kind: HolderKind,
+    /// The MIG instance it runs in.
+    pub instance: Option<Gpu>,
+    /// Percent of the device's time.
+    pub utilization: f32,
+}
+
+/// How and when a process of the story ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// The process.
+    pub pid: Pid,
+    /// When its row goes.
+    pub t: Timestamp,
+    /// Its status; none where it was killed.
+    pub status: Option<i32>,
+    /// Whether a request for memory had failed.
+    pub out_of_memory: bool,
+}
+
+impl World {
+    /// Compiles a scenario: derives what the file leaves open and finds out which requests do not fit.
+    pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        let file = &scenario.file;
+        let seed = u64::from(file.seed);
+        let (mut places, cards) = lay_out(file.device.get_ref(), seed);
+        let horizon = file.duration.get_ref().us();
+        let (mut actors, mut held, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        for (entry, spanned) in file.process.iter().enumerate() {
+            let actor = spanned.get_ref();
+            for copy in 0..actor.copies {
+                let number = actors.len();
+                let begin = actor.at.us() + actor.stagger.us() * u64::from(copy);
+                let pid = actor.pid + copy;
+                let own_seed = mix(seed, u64::from(pid));
+                let mut end: Option<End> = None;
+                let first = held.len();
+                for place in &actor.on {
+                    let (span, on) = (place.span(), place.get_ref());
+                    let spread = [on.devices.get(copy as usize % on.devices.len()).copied().unwrap_or(0)];
+                    for &card in if actor.spread { &spread[..] } else { &on.devices[..] } {
+                        let place = find(&places, card, on.instance.as_deref(), file.device.get_ref())
+                            .map_err(|what| scenario.error(span.clone(), &what))?;
+                        let here = &places[place];
+                        if begin < here.life.0 {
+                            let what = "the process starts before its MIG instance exists; expected a later `at`";
+                            return Err(scenario.error(span, what));
+                        }
+                        let setting = Setting {
+                            begin,
+                            total: here.size.0,
+                            seed: mix(own_seed, held.len() as u64),
+                            scale: 1.0 - actor.vary.0 * unit(own_seed, 1),
+                            scatter: actor.copies > 1,
+                        };
+                        let (track, own_end) = Track::compile(&on.phases, &setting);
+                        let torn_down =
+                            (here.life.1 != u64::MAX).then_some(End { at: here.life.1, status: None, oom: false, orphan: false });
+                        for candidate in own_end.into_iter().chain(torn_down) {
+                            end = Some(end.filter(|end| end.at <= candidate.at).unwrap_or(candidate));
+                        }
+                        held.push(Held { actor: number, place, track });
+                    }
+                }
+                if let Some(end) = end.filter(|end| !end.orphan) {
+                    held.iter_mut().skip(first).for_each(|one: &mut Held| one.track.cut(end.at));
+                }
+                ends.push(end);
+                actors.push(Performer { pid, begin, end: None, entry, seed: own_seed });
+            }
+        }
+        let room: Vec<u64> = places.iter().map(|place| place.size.0 - place.reserved.0 - place.overhead).collect();
+        settle(&mut held, &mut ends, &room, horizon)
+            .map_err(|_| scenario.error(file.duration.span(), "the story changes too often; expected a shorter duration"))?;
+        let mut tails = vec![0_u128; places.len()];
+        for one in held {
+            tails[one.place] += u128::from(one.track.max_from(horizon - 1));
+            places[one.place].held.push(Holding { actor: one.actor, track: one.track });
+        }
+        for (actor, end) in actors.iter_mut().zip(ends) {
+            actor.end = end;
+        }
+        let fits = tails.iter().zip(&room).all(|(&tail, &room)| tail <= u128::from(room));
+        let after = match &file.repeat_from {
+            Some(from) => After::Repeat { from: from.get_ref().us(), span: horizon - from.get_ref().us() },
+            None if fits => After::Continue,
+            None => After::Stop(horizon - 1),
+        };
+        if let (After::Repeat { from, .. }, Some(span)) = (after, file.repeat_from.as_ref().map(toml::Spanned::span)) {
+            let dead = |actor: &&Performer| actor.begin < from && actor.end.is_some_and(|end| (from..horizon).contains(&end.at));
+            if let Some(dead) = actors.iter().find(dead) {
+                let what = format!("process {} runs at `repeat_from` and ends later; expected one that lasts", dead.pid);
+                return Err(scenario.error(span, &what));
+            }
+        }
+        let by_pid = actors.iter().enumerate().map(|(n, actor)| (actor.pid, n)).collect();
+        let name = Arc::from(scenario.name.as_str());
+        Ok(Self { name, scenario: scenario.clone(), places, actors, by_pid, cards, after })
+    }
+
+    /// The scenario's name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The scenario it was made of.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The machine's name.
+    pub fn host_name(&self) -> String {
+        clean(&self.scenario.file.node.host, 64)
+    }
+
+    /// The user who looks on: name and number.
+    pub fn me(&self) -> (String, u32) {
+        (clean(&self.scenario.file.node.me, 64), self.scenario.file.node.uid)
+    }
+
+    /// Versions of the driver and of CUDA.
+    pub fn versions(&self) -> (String, String) {
+        (clean(&self.scenario.file.node.driver, 40), clean(&self.scenario.file.node.cuda, 40))
+    }
+
+    /// Whether the driver keeps the sizes of single processes to itself (WDDM, WSL2).
+    pub fn sizes_unavailable(&self) -> bool {
+        self.scenario.file.node.sizes_unavailable
+    }
+
+    /// How the driver library as a whole behaves.
+    pub fn driver(&self) -> &Driver {
+        self.scenario.driver()
+    }
+
+    /// How many cards there are, lost ones counted.
+    pub fn cards(&self) -> u32 {
+        self.cards
+    }
+
+    /// Cards by number, then MIG instances; those that exist only at other times too.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// A card or instance.
+    pub fn place(&self, gpu: Gpu) -> Option<&Place> {
+        self.places.get(gpu.0 as usize)
+    }
+
+    /// Whether a MIG instance exists at a time; a card always does.
+    pub fn exists(&self, place: &Place, t: Timestamp) -> bool {
+        let (local, _) = self.local(t);
+        (place.life.0..place.life.1).contains(&local)
+    }
+
+    /// The instances that a card has at a time.
+    pub fn instances(&self, card: u32, t: Timestamp) -> impl Iterator<Item = &Place> {
+        let all = self.places.get(card as usize).map_or(&[][..], |card| &card.instances);
+        all.iter().filter_map(|&n| self.places.get(n)).filter(move |place| self.exists(place, t))
+    }
+
+    /// Whether a card was ever split, and so has its MIG mode on.
+    pub fn mig_enabled(&self, card: u32) -> bool {
+        self.places.get(card as usize).is_some_and(|card| !card.instances.is_empty())
+    }
+
+    /// The moment of the story that is told at a time, and how often it was told before.
+    fn local(&self, t: Timestamp) -> (u64, u64) {
+        match self.after {
+            After::Continue => (t.0, 0),
+            After::Stop(last) => (t.0.min(last), 0),
+            After::Repeat { from, span } if t.0 >= from + span => (from + (t.0 - from) % span, (t.0 - from) / span),
+            After::Repeat { .. } => (t.0, 0),
+        }
+    }
+
+    /// What is used on a device, to the byte: holders, orphans, hidden ones and the driver's own.
+    pub fn used(&self, gpu: Gpu, t: Timestamp) -> Bytes {
+        let (local, _) = self.local(t);
+        self.place(gpu).map_or(Bytes::ZERO, |place| Bytes(self.used_at(place, local)))
+    }
+
+    fn used_at(&self, place: &Place, local: u64) -> u64 {
+        if !(place.life.0..place.life.1).contains(&local) {
+            return 0;
+        }
+        let own: u64 = place.held.iter().map(|held| held.track.value(local)).sum();
+        let inner: u64 = place.instances.iter().map(|&n| self.used_at(&self.places[n], local)).sum();
+        place.overhead + own + inner
+    }
+
+    /// The driver's figures for a device; none for unified memory, where it gives none.
+    pub fn figures(&self, gpu: Gpu, t: Timestamp) -> Option<MemoryFigures> {
+        let place = self.place(gpu)?;
+        let total = *place.device.total.as_ref().ok()?;
+        let taken = self.used(gpu, t).saturating_add(place.reserved);
+        Some(MemoryFigures { total, free: total.saturating_sub(taken), reserved: Some(place.reserved) })
+    }
+
+    /// The processes that the driver lists on a device, appended to `rows`. A card lists those of its instances too.
+    pub fn rows(&self, gpu: Gpu, t: Timestamp, rows: &mut Vec<Row>) {
+        if let Some(place) = self.place(gpu) {
+            let (local, round) = self.local(t);
+            self.rows_at(place, None, local, round, rows);
+            for &n in &place.instances {
+                let instance = &self.places[n];
+                self.rows_at(instance, Some(instance.device.gpu), local, round, rows);
+            }
+        }
+    }
+
+    fn rows_at(&self, place: &Place, instance: Option<Gpu>, local: u64, round: u64, rows: &mut Vec<Row>) {
+        for held in &place.held {
+            let actor = &self.actors[held.actor];
+            let gone = actor.end.is_some_and(|end| end.at <= local);
+            let entry = self.entry(actor);
+            if gone || local < actor.begin || entry.hidden {
+                continue;
+            }
+            let used = held.track.value(local);
+            if used == 0 {
+                continue;
+            }
+            let utilization = flicker(held.track.utilization(local), actor.seed, local);
+            rows.push(Row { pid: self.pid(actor, round), used: Bytes(used), kind: entry.kind.0, instance, utilization });
+        }
+    }
+
+    fn entry(&self, actor: &Performer) -> &Actor {
+        self.scenario.file.process[actor.entry].get_ref()
+    }
+
+    /// A process that starts in the part that repeats is a new one each time.
+    fn pid(&self, actor: &Performer, round: u64) -> Pid {
+        match self.after {
+            After::Repeat { from, .. } if actor.begin >= from => Pid(actor.pid + ROUND * (round % ROUNDS) as u32),
+            _ => Pid(actor.pid),
+        }
+    }
+
+    /// The facts of a process that a list named at `t`; `created` is the wall clock at the stream's origin.
+    pub fn process(&self, pid: Pid, t: Timestamp, created: Wall) -> Option<Process> {
+        let (_, round) = self.local(t);
+        let actor = self.performer(pid)?;
+        let entry = self.entry(actor);
+        let shift = match self.after {
+            After::Repeat { from, span } if actor.begin >= from => span * round,
+            _ => 0,
+        };
+        let began = actor.begin + shift;
+        let age = entry.age.us();
+        let start = (BOOTED * 10_000 + began).saturating_sub(age) / 10_000;
+        let me = &self.scenario.file.node;
+        let uid = entry.uid.unwrap_or(if entry.user.is_some() { 0 } else { me.uid });
+        let relation = entry.relation.map_or_else(|| Relation::by_owner(me.uid, Some(uid)), Relation::from);
+        Some(Process {
+            key: ProcessKey { pid, start: Some(start) },
+            started: Ok(Wall(created.after(Timestamp(began)).0.saturating_sub_unsigned(age))),
+            ppid: Ok(Pid(entry.ppid)),
+            user: Ok(clean(entry.user.as_deref().unwrap_or(&me.me), 64).into()),
+            uid: Ok(uid),
+            relation,
+            command: Ok(clean(&entry.command, 4096).into()),
+            container: entry.container.as_deref().map(|name| clean(name, 200).into()),
+        })
+    }
+
+    fn performer(&self, pid: Pid) -> Option<&Performer> {
+        let base = if matches!(self.after, After::Repeat { .. }) { pid.0 % ROUND } else { pid.0 };
+        self.by_pid.get(&base).and_then(|&n| self.actors.get(n))
+    }
+
+    /// CPU in percent of one core, and resident memory on the host.
+    pub fn on_host(&self, pid: Pid, t: Timestamp) -> (f32, Bytes) {
+        let (local, _) = self.local(t);
+        let Some(actor) = self.performer(pid) else { return (0.0, Bytes::ZERO) };
+        let entry = self.entry(actor);
+        (flicker(entry.cpu.0, actor.seed ^ 0xc9, local), resident(entry, actor, local))
+    }
+
+    /// Whether a process of the story lives at a time.
+    fn lives(actor: &Performer, local: u64) -> bool {
+        local >= actor.begin && actor.end.is_none_or(|end| end.at > local)
+    }
+
+    /// The host's memory. Unified memory counts in it.
+    pub fn host(&self, t: Timestamp) -> HostMemory {
+        let (local, _) = self.local(t);
+        let node = &self.scenario.file.node;
+        let living = self.actors.iter().filter(|actor| Self::lives(actor, local));
+        let resident: Bytes = living.map(|actor| resident(self.entry(actor), actor, local)).sum();
+        let unified: Bytes = self
+            .places
+            .iter()
+            .filter(|place| place.device.memory == MemoryKind::Unified)
+            .map(|place| Bytes(self.used_at(place, local)))
+            .sum();
+        let used = node.memory_used.0.saturating_add(resident).saturating_add(unified);
+        let swap_used = Bytes(node.swap.0.0 / 50 / 4096 * 4096);
+        HostMemory { total: node.memory.0, available: node.memory.0.saturating_sub(used), swap_used, swap_total: node.swap.0 }
+    }
+
+    /// Percent of time in which a device is busy. Not told for cards with MIG instances.
+    pub fn utilization(&self, gpu: Gpu, t: Timestamp) -> Option<f32> {
+        let place = self.place(gpu)?;
+        let (local, _) = self.local(t);
+        let split = place.instance.is_some() || !place.instances.is_empty();
+        (!split).then(|| self.busy(place, local))
+    }
+
+    fn busy(&self, place: &Place, local: u64) -> f32 {
+        let own: f32 = place
+            .held
+            .iter()
+            .filter(|held| self.actors.get(held.actor).is_some_and(|actor| Self::lives(actor, local)))
+            .map(|held| flicker(held.track.utilization(local), self.actors[held.actor].seed, local))
+            .sum();
+        let inner: f32 = place.instances.iter().map(|&n| self.busy(&self.places[n], local)).sum();
+        (own + inner).min(100.0).round()
+    }
+
+    /// °C and W. A card warms and cools within some 20 s.
+    pub fn heat(&self, gpu: Gpu, t: Timestamp) -> Option<(f32, f32)> {
+        let place = self.places.get(self.place(gpu)?.card as usize)?;
+        let (local, _) = self.local(t);
+        let (mut sum, mut weight) = (0.0, 0.0);
+        for back in 0..6_u64 {
+            let share = 0.7_f32.powi(i32::try_from(back).unwrap_or(0));
+            sum += share * self.busy(place, local.saturating_sub(back * 4_000_000));
+            weight += share;
+        }
+        let ([cool, hot], [idle, full]) = (place.temperature, place.power);
+        let draw = flicker(self.busy(place, local), u64::from(place.card), local) / 100.0;
+        Some(((cool + (hot - cool) * sum / weight / 100.0).round(), ((idle + (full - idle) * draw) * 10.0).round() / 10.0))
+    }
+
+    /// When the processes of the story end the first time, in order.
+    pub fn endings(&self) -> Vec<Ending> {
+        let mut endings: Vec<Ending> = self
+            .actors
+            .iter()
+            .filter_map(|actor| {
+                let End { at, status, oom, .. } = actor.end?;
+                Some(Ending { pid: Pid(actor.pid), t: Timestamp(at), status, out_of_memory: oom })
+            })
+            .collect();
+        endings.sort_by_key(|ending| (ending.t, ending.pid));
+        endings
+    }
+
+    /// The status with which a process ended, if its end is part of the story.
+    pub fn status(&self, pid: Pid) -> Option<i32> {
+        self.performer(pid)?.end?.status
+    }
+
+    /// The faults that strike a call at a time, in the file's order.
+    pub fn faults<'a>(&'a self, call: &'a str, card: Option<u32>, t: Timestamp) -> impl Iterator<Item = &'a Fault> {
+        self.scenario.file.fault.iter().map(toml::Spanned::get_ref).filter(move |fault| fault.strikes(call, card, t))
+    }
+
+    /// When and how a card falls off the bus.
+    pub fn losses(&self, card: u32) -> impl Iterator<Item = &Lost> {
+        self.scenario.file.lost.iter().map(toml::Spanned::get_ref).filter(move |lost| lost.device == card)
+    }
+
+    /// Whether a card is off the bus at a time.
+    pub fn is_lost(&self, card: u32, t: Timestamp) -> bool {
+        self.losses(card).any(|lost| lost.away(t))
+    }
+
+    /// The cards in the order of the driver's index at a time.
+    pub fn order(&self, t: Timestamp) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.cards).collect();
+        for lost in self.scenario.file.lost.iter().map(toml::Spanned::get_ref) {
+            let back = lost.to.is_some_and(|to| t.0 >= to.us());
+            if let Some(index) = lost.index.filter(|_| back) {
+                order.retain(|&card| card != lost.device);
+                order.insert((index as usize).min(order.len()), lost.device);
+            }
+        }
+        order
+    }
+
+    /// Where the story is told from again, if it is.
+    pub fn repeats(&self) -> Option<Period> {
+        if let After::Repeat { span, .. } = self.after { Some(Period(span)) } else { None }
+    }
+}
+
+/// What a process has on the host: it grows to its size while the process starts.
+fn resident(entry: &Actor, actor: &Performer, local: u64) -> Bytes {
+    let age = local.saturating_sub(actor.begin).saturating_add(entry.age.us());
+    let grown = (age as f64 / 8e6).clamp(0.08, 1.0);
+    Bytes((entry.rss.0.0 as f64 * grown) as u64 / 4096 * 4096)
+}
+
+/// A load as it is measured: a little different every second.
+fn flicker(load: f32, seed: u64, local: u64) -> f32 {
+    if load <= 0.0 {
+        return 0.0;
+    }
+    let wobble = (unit(seed, local / 1_000_000) as f32 - 0.5) * 0.06 * load;
+    if load <= 100.0 { (load + wobble).clamp(0.0, 100.0).round() } else { (load + wobble).round() }
+}
+
+/// Finds the place that a process names.
+fn find(places: &[Place], card: u32, instance: Option<&str>, cards: &[Card]) -> Result<usize, String> {
+    let here = places.get(card as usize).ok_or_else(|| format!("there is no device {card}"))?;
+    let Some(id) = instance else {
+        return if here.instances.is_empty() {
+            Ok(card as usize)
+        } else {
+            Err(format!("device {card} is split; expected `instance` with the id of one of its MIG instances"))
+        };
+    };
+    let ids = cards.iter().flat_map(|card| &card.mig).map(|instance| instance.get_ref().id.as_str());
+    let first = places.iter().position(|place| place.instance.is_some()).unwrap_or(places.len());
+    let found = ids.zip(first..).find(|(name, _)| *name == id).map(|(_, n)| n);
+    found
+        .filter(|n| here.instances.contains(n))
+        .ok_or_else(|| format!("device {card} has no MIG instance `{}`; expected one of its ids", clean(id, 40)))
+}
+
+/// Cards by number, then the instances of all in the file's order.
+fn lay_out(entries: &[Card], seed: u64) -> (Vec<Place>, u32) {
+    let mut places = Vec::new();
+    let mut owners = Vec::new();
+    for entry in entries {
+        for _ in 0..entry.copies {
+            let number = places.len() as u32;
+            owners.extend(entry.mig.iter().map(|instance| (number, instance.get_ref())));
+            places.push(card(entry, number, seed));
+        }
+    }
+    let cards = places.len() as u32;
+    for (parent, instance) in owners {
+        let number = places.len();
+        let (uuid, heat, pci) = {
+            let card = &mut places[parent as usize];
+            card.instances.push(number);
+            (card.device.id.clone(), (card.temperature, card.power), card.device.pci.clone())
+        };
+        let device = Device {
+            gpu: Gpu(number as u32),
+            id: DeviceId(uuid_of("MIG-", mix(seed, 0x4d49_4700 + number as u64)).into()),
+            index: None,
+            pci,
+            name: Ok(clean(&instance.profile, 64).into()),
+            memory: MemoryKind::Dedicated,
+            total: Ok(instance.total.0),
+            parent: Some(uuid),
+        };
+        places.push(Place {
+            device: Arc::new(device),
+            card: parent,
+            reserved: instance.reserved.0,
+            size: instance.total.0,
+            instance: Some((instance.gpu_instance, instance.compute_instance)),
+            overhead: instance.overhead.0.0,
+            life: life(instance),
+            instances: Vec::new(),
+            held: Vec::new(),
+            temperature: heat.0,
+            power: heat.1,
+        });
+    }
+    (places, cards)
+}
+
+fn life(instance: &Instance) -> (u64, u64) {
+    (instance.from.us(), instance.until.map_or(u64::MAX, Time::us))
+}
+
+fn card(entry: &Card, number: u32, seed: u64) -> Place {
+    // Bus numbers as on an eight-card board.
+    const BUSES: [u32; 8] = [0x1b, 0x43, 0x52, 0x61, 0x9d, 0xc3, 0xd1, 0xdf];
+    let bus = BUSES.get(number as usize).copied().unwrap_or(0x10 + number % 0xf0);
+    let (domain, bus) = if number < 8 { (0, bus) } else { (1 + number / 8, bus) };
+    let unified = entry.memory == Manager::Unified;
+    let alone = entry.copies == 1;
+    let uuid = entry
+        .uuid
+        .as_deref()
+        .filter(|_| alone)
+        .map_or_else(|| uuid_of("GPU-", mix(seed, u64::from(number))), |uuid| clean(uuid, 80));
+    let pci = entry.pci.as_deref().filter(|_| alone).map_or_else(|| format!("{domain:04x}:{bus:02x}:00.0"), |pci| clean(pci, 31));
+    let device = Device {
+        gpu: Gpu(number),
+        id: DeviceId(uuid.into()),
+        index: Some(number),
+        pci: Ok(pci.into()),
+        name: Ok(clean(&entry.name, 90).into()),
+        memory: match entry.memory {
+            Manager::Dedicated => MemoryKind::Dedicated,
+            Manager::Unified => MemoryKind::Unified,
+            Manager::Numa => MemoryKind::Numa,
+        },
+        total: if unified { Err(Missing::Unsupported("memory is shared with the host".into())) } else { Ok(entry.total.0) },
+        parent: None,
+    };
+    Place {
+        device: Arc::new(device),
+        card: number,
+        reserved: entry.reserved.0,
+        size: entry.total.0,
+        instance: None,
+        overhead: entry.overhead.0.0,
+        life: (0, u64::MAX),
+        instances: Vec::new(),
+        held: Vec::new(),
+        temperature: entry.temperature.map(|number| number.0),
+        power: entry.power.map(|number| number.0),
+    }
+}
+
+/// A UUID in the driver's form.
+fn uuid_of(prefix: &str, seed: u64) -> String {
+    let (a, b) = (mix(seed, 1), mix(seed, 2));
+    let (c, d) = ((a >> 16) & 0xffff, a & 0xffff);
+    format!("{prefix}{:08x}-{c:04x}-{d:04x}-{:04x}-{:012x}", a >> 32, b >> 48, b & 0xffff_ffff_ffff)
+}

@@ -1,0 +1,142 @@
+//! The simulated node as a source: plays a scenario's stream by the wall clock, faster or slower.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+
+use super::{Source, SourceError, SourceErrorKind, SourceHandle};
+use crate::domain::{Period, Timestamp, Wall};
+use crate::sampler::{Clock, SampleSender};
+use crate::scenario::{Scenario, ScenarioError, Stream, StreamOptions, World};
+
+/// The longest sleep: a source that is stopped ends its thread within this.
+const NAP: Period = Period::millis(100);
+
+/// Plays a scenario.
+#[derive(Debug)]
+pub struct DemoSource {
+    world: Arc<World>,
+    speed: f64,
+    options: StreamOptions,
+}
+
+impl DemoSource {
+    /// A source for a scenario; `speed` is how much faster than real it runs, held within 1/1000 and 1000. The
+    /// stream's origin is set when it starts.
+    pub fn new(scenario: &Scenario, speed: f64, options: StreamOptions) -> Result<Self, ScenarioError> {
+        // NaN counts as real time.
+        let speed = if speed.is_nan() { 1.0 } else { speed.clamp(1e-3, 1e3) };
+        Ok(Self { world: Arc::new(World::new(scenario)?), speed, options })
+    }
+}
+
+impl Source for DemoSource {
+    fn start(self: Box<Self>, samples: SampleSender) -> SourceHandle {
+        let clock = Clock::start();
+        let (opened_tx, opened) = sync_channel(1);
+        let stop = Arc::new(AtomicBool::new(false));
+        let preroll = self.world.scenario().preroll();
+        let speed = self.speed;
+        let now = move || Timestamp(preroll.0.saturating_add((clock.now().0 as f64 * speed) as u64));
+        let created = Wall(clock.created().0.saturating_sub_unsigned(preroll.0));
+        let stream = Stream::new(Arc::clone(&self.world), StreamOptions { created, ..self.options });
+        // A driver that hangs while it is opened never says that it is open.
+        let opened_tx = (!self.world.driver().init_hang).then_some(opened_tx);
+        let stopped = Arc::clone(&stop);
+        let failed = opened_tx.clone();
+        let play = move || play(stream, &samples, &now, speed, &stopped, opened_tx);
+        if let Err(error) = thread::Builder::new().name("demo".to_owned()).spawn(play)
+            && let Some(failed) = failed
+        {
+            let what = "the simulated node does not start".to_owned();
+            let fix = "free some memory or raise the limit on threads (ulimit -u), then run `vramscope demo` again".to_owned();
+            // Nobody may listen any more; then nobody wants to know.
+            drop(failed.send(Err(SourceError { kind: SourceErrorKind::Driver, what, why: error.to_string(), fix })));
+        }
+        SourceHandle { opened, stop, now: Arc::new(now) }
+    }
+}
+
+/// Pushes the stream's samples when their time has come; those of before the start at once.
+fn play(
+    stream: Stream,
+    samples: &SampleSender,
+    now: &dyn Fn() -> Timestamp,
+    speed: f64,
+    stopped: &AtomicBool,
+    mut opened: Option<SyncSender<Result<(), SourceError>>>,
+) {
+    for sample in stream {
+        if sample.t > Timestamp::ZERO
+            && let Some(opened) = opened.take()
+        {
+            drop(opened.send(Ok(())));
+        }
+        loop {
+            if stopped.load(Ordering::Relaxed) {
+                return;
+            }
+            let early = sample.t.since(now());
+            if early == Period::ZERO {
+                break;
+            }
+            let real = Period((early.0 as f64 / speed).ceil() as u64);
+            thread::sleep(real.min(NAP).std());
+        }
+        if !samples.send_waiting(sample) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::SampleBody;
+    use crate::sampler::channel;
+
+    fn start(name: &str, speed: f64) -> (SourceHandle, crate::sampler::SampleReceiver) {
+        let scenario = Scenario::load(name).expect("it is built in");
+        let source = DemoSource::new(&scenario, speed, StreamOptions::default()).expect("it compiles");
+        let (tx, rx) = channel(100_000);
+        (Box::new(source).start(tx), rx)
+    }
+
+    #[test]
+    fn what_has_happened_comes_at_once_and_the_rest_in_its_time() {
+        let (handle, rx) = start("default", 1e-3);
+        assert_eq!(handle.opened.recv_timeout(Duration::from_secs(20)), Ok(Ok(())));
+        let first = rx.queue.recv().expect("a header");
+        assert!(matches!(&first.body, SampleBody::Header(header) if header.simulated && &*header.source == "demo:default"));
+        let preroll = Timestamp::secs(90);
+        let mut last = Timestamp::ZERO;
+        while last < Timestamp::millis(89_950) {
+            last = rx.queue.recv_timeout(Duration::from_secs(20)).expect("the preroll comes").t;
+        }
+        assert!(last <= (handle.now)() && last <= preroll + Period::secs(1));
+        handle.stop.store(true, Ordering::Relaxed);
+    }
+
+    #[test]
+    fn a_stopped_or_unheard_source_ends() {
+        let (handle, rx) = start("idle", 1.0);
+        handle.stop.store(true, Ordering::Relaxed);
+        while rx.queue.recv_timeout(Duration::from_secs(20)).is_ok() {}
+        let (handle, rx) = start("idle", 1000.0);
+        drop(rx);
+        let ended = handle.opened.recv_timeout(Duration::from_secs(20));
+        assert!(ended == Ok(Ok(())) || ended.is_err());
+    }
+
+    #[test]
+    fn speeds_that_are_none_are_made_usable() {
+        let scenario = Scenario::load("idle").expect("it is built in");
+        for (asked, got) in [(f64::NAN, 1.0), (0.0, 1e-3), (-1.0, 1e-3), (f64::INFINITY, 1e3), (2.0, 2.0)] {
+            let source = DemoSource::new(&scenario, asked, StreamOptions::default()).expect("it compiles");
+            assert!((source.speed - got).abs() < 1e-9);
+        }
+    }
+}

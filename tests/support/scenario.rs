@@ -1,0 +1,24 @@
+//! Scenarios for tests: the built-in ones, and those that only a test can want.
+
+use std::sync::Arc;
+
+use vramscope::scenario::{SCENARIOS, Scenario, World};
+
+/// Scenarios whose point is a fault of the driver.
+pub const FAULTY: &[(&str, &str)] = &[
+    ("hang-init", include_str!("../fixtures/scenarios/hang-init.toml")),
+    ("old-driver-v1", include_str!("../fixtures/scenarios/old-driver-v1.toml")),
+    ("old-lists", include_str!("../fixtures/scenarios/old-lists.toml")),
+    ("five-field", include_str!("../fixtures/scenarios/five-field.toml")),
+];
+
+/// A scenario by the name of a built-in or a test's one, compiled.
+pub fn world(name: &str) -> Arc<World> {
+    let scenario = match FAULTY.iter().find(|(id, _)| *id == name) {
+        Some((id, text)) => Scenario::parse(id, text),
+        None => Scenario::load(name),
+    };
+    let known: Vec<&str> = SCENARIOS.iter().map(|builtin| builtin.id).collect();
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}; built in: {known:?}"));
+    Arc::new(World::new(&scenario).unwrap_or_else(|error| panic!("{error}")))
+}
