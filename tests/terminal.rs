@@ -11,6 +11,8 @@ use std::time::Duration;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::support::scenario::staged;
+
 /// Only a failure waits this long.
 const DEADLINE: Duration = Duration::from_mins(1);
 
@@ -219,6 +221,54 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_back() {
 #[test]
 fn an_error_before_the_first_frame_is_plain_text() {
     let terminal = Terminal::start(vramscope(&["--nvml-lib", "/nonexistent/libnvidia-ml.so.1"]), 100, 30);
+    terminal.wait_for("vramscope demo");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 3, "{screen}");
+}
+
+/// Three cards; the memory call of the second never returns.
+const HANGING_CARD: &str = "
+[[device]]
+name = 'card'
+total = '8GiB'
+copies = 3
+
+[[fault]]
+call = 'nvmlDeviceGetMemoryInfo_v2'
+device = 1
+hang = true
+";
+
+#[test]
+fn a_driver_that_hangs_is_told_and_keeps_nobody() {
+    for scenario in [HANGING_CARD, "hang-init"] {
+        let folder = tempfile::tempdir().unwrap();
+        let library = staged(folder.path(), scenario);
+        let mut terminal = Terminal::start(vramscope(&["--nvml-lib", library.to_str().unwrap()]), 120, 40);
+        terminal.wait_for("answer");
+        terminal.send("q");
+        assert_eq!(terminal.end().0, 0);
+    }
+}
+
+/// A driver that takes its time to say that it does not work.
+const LATE_FAILURE: &str = "
+[[device]]
+name = 'card'
+total = '8GiB'
+
+[[fault]]
+call = 'nvmlDeviceGetCount_v2'
+latency = '1s'
+error = 'driver_not_loaded'
+";
+
+#[test]
+fn a_late_error_leaves_the_screen_and_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = staged(folder.path(), LATE_FAILURE);
+    let terminal = Terminal::start(vramscope(&["--nvml-lib", library.to_str().unwrap()]), 120, 40);
+    terminal.wait("the screen", |output| output.parser.screen().alternate_screen());
     terminal.wait_for("vramscope demo");
     let (code, screen) = terminal.end();
     assert_eq!(code, 3, "{screen}");
