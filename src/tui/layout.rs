@@ -34,7 +34,7 @@ impl Layout {
             layout.full(area, look, cards);
         }
         match look.layer {
-            Some(Layer::Help) => layout.0[PanelId::Help as usize] = centred(area, 86, area.height.saturating_sub(2)),
+            Some(Layer::Help) => layout.0[PanelId::Help as usize] = area,
             Some(Layer::Sort) => layout.0[PanelId::Sort as usize] = centred(area, 64, super::columns::COLUMNS.len() as u16 + 2),
             None => {}
         }
@@ -50,7 +50,7 @@ impl Layout {
         let mut rows = Rows { area, y: area.y };
         let roomy = area.height >= 30;
         self.0[PanelId::Header as usize] = rows.take(1);
-        self.0[PanelId::Answer as usize] = rows.take(if area.width < 110 && roomy { 2 } else { 1 });
+        self.0[PanelId::Answer as usize] = rows.take(if area.width < 110 && area.height >= 20 { 2 } else { 1 });
         rows.take(u16::from(roomy));
         // Titles and legend; at most a third of the screen, more cards scroll.
         let most = (area.height / 3).max(4);

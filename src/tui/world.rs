@@ -32,6 +32,8 @@ pub struct World<'a> {
     pub options: &'a DashboardOptions,
     /// Keys.
     pub keymap: &'a Keymap,
+    /// Whether the host has a row of its own on this screen.
+    pub has_host_row: bool,
 }
 
 impl<'a> World<'a> {
@@ -48,7 +50,19 @@ impl<'a> World<'a> {
         let clock = snapshot.header.as_ref().map(|header| WallClock::new(header.created, &options.timezone, now));
         let glyphs = if options.ascii { &ASCII } else { &UNICODE };
         let cards = Card::all(snapshot, past, now);
-        Self { snapshot, now, clock_now: clock_now.max(snapshot.at), past, cards, clock, styles, glyphs, options, keymap }
+        Self {
+            snapshot,
+            now,
+            clock_now: clock_now.max(snapshot.at),
+            past,
+            cards,
+            clock,
+            styles,
+            glyphs,
+            options,
+            keymap,
+            has_host_row: false,
+        }
     }
 
     /// The style of a role.
@@ -109,12 +123,17 @@ pub fn short_name(holder: &HolderView) -> String {
             match word {
                 "-m" => module = true,
                 _ if word.starts_with('-') => {}
-                _ if module => return word.to_owned(),
+                _ if module => return short_module(word).to_owned(),
                 _ => return base(word),
             }
         }
     }
     if program.is_empty() { command.to_string() } else { program }
+}
+
+/// A module's name, or only its package where it is long: `vllm` of `vllm.entrypoints.openai.api_server`.
+fn short_module(name: &str) -> &str {
+    if name.len() > 20 { name.split('.').next().unwrap_or(name) } else { name }
 }
 
 /// Three digits of a size in GiB, or the word for what is missing.

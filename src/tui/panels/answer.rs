@@ -102,7 +102,7 @@ fn about_fullest(world: &World<'_>, card: &Card<'_>) -> String {
             .map_or("another user's".to_owned(), |user| user.to_string()),
     };
     let who = short_name(holder);
-    format!("{when}{name}: {left}; {who} ({}, {owner}) holds most, {} GiB.", holder.pid(), gib(Some(used)))
+    format!("{when}{name}: {left}; {who} ({}, {owner}) holds {} GiB.", holder.pid(), gib(Some(used)))
 }
 
 /// Other users' memory on each card.

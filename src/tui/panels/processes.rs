@@ -123,7 +123,7 @@ fn title(world: &World<'_>, look: &Look, holders: usize, area: Rect, buf: &mut B
     };
     let many = if holders == 1 { "process" } else { "processes" };
     let title = format!("{holders} {many} on {place}{when}");
-    let right = if area.width < 200 { world.snapshot.host.map_or(String::new(), host::short) } else { String::new() };
+    let right = if !world.has_host_row { world.snapshot.host.map_or(String::new(), host::short) } else { String::new() };
     Rule {
         title: &title,
         right: &right,

@@ -180,13 +180,13 @@ impl Panel for Timeline {
 }
 
 fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut Buffer) {
-    let mut title = format!("GPU {}  {}  last {}", card.gpu(), card.name(), look.span());
+    let mut title = format!("GPU {}  {}  last {}", card.gpu(), card.name(), look.span_name());
     if let Some(end) = look.end.filter(|_| look.cursor.is_none()) {
         title = format!(
             "GPU {}  {}  {} up to {}, {} ago",
             card.gpu(),
             card.name(),
-            look.span(),
+            look.span_name(),
             world.time(end),
             world.now.since(end)
         );
@@ -245,9 +245,9 @@ fn levels(world: &World<'_>, card: &Card<'_>, top: Bytes, capacity: bool, room: 
     for (value, word, role) in labels {
         let Some(value) = value else { continue };
         let row = row_of(value, top, plot.height);
-        if taken.contains(&row) {
-            continue;
-        }
+        // Where two are near, the later one gives way by a row.
+        let near = [Some(row), row.checked_sub(1), Some(row + 1).filter(|row| *row < plot.height)];
+        let Some(row) = near.into_iter().flatten().find(|row| !taken.contains(row)) else { continue };
         taken.push(row);
         let text = if room > 8 { format!("{} {word}", gib(Some(value))) } else { gib(Some(value)) };
         put(buf, plot.right() + 1, plot.bottom() - 1 - row, room, &text, world.style(role));
