@@ -208,7 +208,10 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
         }
     }
     if selected && look.focus == Focus::Devices {
-        buf.set_style(Rect { x: area.x, width: columns.util.saturating_sub(area.x) + 1, ..area }, world.style(Role::Selected));
+        buf.set_style(
+            Rect { x: area.x, width: columns.util.saturating_sub(area.x) + 1, ..area },
+            world.style(Role::Selected).remove_modifier(Modifier::DIM),
+        );
     }
 }
 

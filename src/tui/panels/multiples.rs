@@ -57,7 +57,8 @@ impl Panel for Multiples {
             let mut pen = Pen::new(buf, Rect { height: 1, ..place });
             let old = !card.is_fresh() && world.past.is_none();
             pen.put(&format!("GPU {}", card.gpu()), world.style(if old { Role::Dim } else { Role::Strong })).skip(2);
-            pen.put(&format!("{} of {} GiB", gib(card.figures.used), gib(card.figures.total)), world.style(Role::Dim)).skip(2);
+            pen.put(&format!("{} of {} GiB", gib(card.figures.used), gib(Some(card.figures.extent()))), world.style(Role::Dim))
+                .skip(2);
             let room = pen.left();
             match card.trouble(world.now).filter(|_| world.past.is_none()) {
                 Some(trouble) => pen.put(&trouble, world.style(Role::Alert)),
@@ -67,7 +68,10 @@ impl Panel for Multiples {
             let plot = Rect { y: place.y + 1, height: height.saturating_sub(1 + axis), ..place };
             let window = Window::new(world, look, plot.width);
             self.window = Some(window);
-            let Some(top) = card.figures.total.filter(|total| total.0 > 0) else { continue };
+            let top = card.figures.extent();
+            if top.0 == 0 {
+                continue;
+            }
             fill(buf, plot.x, plot.y, plot.width, world.glyphs.capacity, world.style(Role::Rule));
             let buckets = window.buckets(&card.view.series);
             Plot { buckets: &buckets, share: None, top, style: plot_style(world), glyphs: world.glyphs }.render(plot, buf);

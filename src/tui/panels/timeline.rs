@@ -134,7 +134,8 @@ impl Panel for Timeline {
         self.window = Some(window);
         let total = card.figures.total.filter(|total| total.0 > 0);
         let peak = card.view.peak.map(|(_, peak)| peak);
-        let Some(top) = total.or(peak).filter(|top| top.0 > 0) else {
+        let extent = Some(card.figures.extent()).filter(|extent| extent.0 > 0);
+        let Some(top) = total.or(extent.max(peak)).filter(|top| top.0 > 0) else {
             put(
                 buf,
                 plot.x,
@@ -170,10 +171,10 @@ impl Panel for Timeline {
         if let Some(at) = look.cursor.and_then(|cursor| window.column_of(Timestamp(cursor.0.saturating_sub(1)))) {
             for y in plot.y..plot.bottom() {
                 let cell = &mut buf[(plot.x + at, y)];
-                if matches!(cell.symbol(), " " | "┄" | "-") {
+                if !is_dots(cell.symbol()) {
                     cell.set_char(world.glyphs.cursor);
                 }
-                cell.set_style(world.style(Role::Selected));
+                cell.set_style(world.style(Role::Notice));
             }
         }
     }
@@ -207,6 +208,11 @@ fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut 
     );
     let title_style = world.style(if look.cursor.is_some() { Role::Notice } else { Role::Strong });
     Rule { title: &title, right: &right, line: world.glyphs.rule, style: world.style(Role::Rule), title_style }.render(area, buf);
+}
+
+/// Whether a cell holds a part of the plot.
+fn is_dots(symbol: &str) -> bool {
+    symbol.chars().all(|c| matches!(c, '\u{2800}'..='\u{28ff}' | '#' | '*' | ':'))
 }
 
 /// Round GiB at the left.
