@@ -30,6 +30,11 @@ impl Clock {
         self.created
     }
 
+    /// The wall clock at boot, so that process start times can be told.
+    pub fn booted(&self) -> Wall {
+        Wall(self.created.0.saturating_sub(self.origin))
+    }
+
     /// The wall clock right now.
     pub fn wall() -> Wall {
         Wall(micros(ClockId::Realtime))

@@ -3,6 +3,8 @@
 use ratatui::style::{Color, Modifier, Style};
 use strum::{EnumCount, IntoEnumIterator};
 
+pub use crate::config::Palette;
+
 /// What a colour is for. Hue says whose memory it is; `alert` and `notice` are for trouble and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter, strum::EnumCount, strum::EnumString, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
@@ -47,21 +49,6 @@ pub enum Role {
     Band,
     /// The line that can't be crossed.
     Capacity,
-}
-
-/// How many colours a terminal has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::EnumString)]
-#[strum(serialize_all = "lowercase")]
-pub enum Palette {
-    /// No colours: glyphs, words, bold and reverse carry every meaning.
-    None,
-    /// The terminal's own 16.
-    #[default]
-    Ansi16,
-    /// xterm's 256.
-    Ansi256,
-    /// 24 bits.
-    TrueColor,
 }
 
 /// A theme that comes with the program.
