@@ -91,8 +91,9 @@ impl App {
             return;
         }
         let (snapshot, frozen) = self.picture();
-        let world = World::new(&snapshot, self.now, frozen, &self.look, (&self.options, &self.styles, &self.keymap));
+        let mut world = World::new(&snapshot, self.now, frozen, &self.look, (&self.options, &self.styles, &self.keymap));
         self.layout = Layout::new(area, &self.look, world.cards.len());
+        world.has_host_row = !self.layout.place(PanelId::Host).is_empty();
         for (info, panel) in PANELS.iter().zip(&mut self.panels) {
             let place = self.layout.place(info.id);
             if !place.is_empty() {

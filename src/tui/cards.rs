@@ -84,6 +84,9 @@ pub struct Figures {
     pub free: Option<Bytes>,
     /// Kept by the driver, where told apart.
     pub reserved: Option<Bytes>,
+    /// What the processes add up to beyond `used`: the list and the memory are two readings, and the past keeps a list
+    /// a second while memory may be read more often.
+    pub beyond: Option<Bytes>,
     /// Used memory of no process; none where some size is missing.
     pub unattributed: Option<Bytes>,
     /// The slices of the bar, in the order of [`Slice`]. Their sum is `total` where that is known.
@@ -179,6 +182,7 @@ fn present(view: &DeviceView) -> Figures {
         figures.used = balance.and_then(|balance| balance.used);
         figures.free = view.headroom.as_ref().ok().copied();
     }
+    figures.beyond = balance.and_then(|balance| balance.excess).filter(|beyond| beyond.0 > 0);
     let known = balance.filter(|balance| balance.unattributed.is_some());
     figures.unattributed = known.and_then(|balance| balance.unattributed);
     let holders = view.holders.as_ref().ok().filter(|_| known.is_some());
@@ -207,6 +211,7 @@ fn figures_at(view: &DeviceView, t: Timestamp) -> Figures {
     if told {
         let attributed = sizes.iter().map(|(_, used)| *used).sum::<Bytes>().saturating_add(others);
         figures.unattributed = used.map(|used| used.saturating_sub(attributed));
+        figures.beyond = used.map(|used| attributed.saturating_sub(used)).filter(|beyond| beyond.0 > 0);
     }
     figures.slice(sizes.into_iter().chain([(Relation::Unknown, others)]), told);
     figures
@@ -219,6 +224,11 @@ pub fn holders_at(view: &DeviceView, t: Timestamp) -> impl Iterator<Item = (&Arc
 }
 
 impl Figures {
+    /// The whole of the bar: the total, or for unified memory what is used and what is left.
+    pub fn extent(&self) -> Bytes {
+        self.total.unwrap_or_else(|| Bytes(self.slices.iter().sum()))
+    }
+
     /// Cuts the bar. Where the sizes of the processes are `told`, each relation has its slice and the rest of what is
     /// used is unattributed; otherwise it is one slice.
     fn slice(&mut self, sizes: impl Iterator<Item = (Relation, Bytes)>, told: bool) {
@@ -243,7 +253,7 @@ impl Figures {
             slices[Slice::InUse as usize] = used;
         }
         slices[Slice::Reserved as usize] = self.reserved.unwrap_or_default().0;
-        slices[Slice::Free as usize] = self.free.filter(|_| self.total.is_some()).unwrap_or_default().0;
+        slices[Slice::Free as usize] = self.free.unwrap_or_default().0;
     }
 }
 

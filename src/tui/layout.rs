@@ -34,7 +34,7 @@ impl Layout {
             layout.full(area, look, cards);
         }
         match look.layer {
-            Some(Layer::Help) => layout.0[PanelId::Help as usize] = centred(area, 86, area.height.saturating_sub(2)),
+            Some(Layer::Help) => layout.0[PanelId::Help as usize] = area,
             Some(Layer::Sort) => layout.0[PanelId::Sort as usize] = centred(area, 64, super::columns::COLUMNS.len() as u16 + 2),
             None => {}
         }
@@ -50,7 +50,7 @@ impl Layout {
         let mut rows = Rows { area, y: area.y };
         let roomy = area.height >= 30;
         self.0[PanelId::Header as usize] = rows.take(1);
-        self.0[PanelId::Answer as usize] = rows.take(if area.width < 110 && roomy { 2 } else { 1 });
+        self.0[PanelId::Answer as usize] = rows.take(if area.width < 110 && area.height >= 20 { 2 } else { 1 });
         rows.take(u16::from(roomy));
         // Titles and legend; at most a third of the screen, more cards scroll.
         let most = (area.height / 3).max(4);
@@ -65,7 +65,7 @@ impl Layout {
         rows.take(u16::from(roomy));
         let rest = rows.left();
         // The timeline is the instrument and gets most; a table of four rows is the least.
-        let timeline = if look.large { rest } else { (rest * 11 / 20).clamp(8.min(rest), rest) };
+        let timeline = if look.large { rest } else { (rest * 3 / 5).clamp(8.min(rest), rest) };
         let place = rows.take(timeline);
         self.0[timeline_panel(look) as usize] = place;
         if roomy && !look.large {
@@ -77,7 +77,11 @@ impl Layout {
     fn small(&mut self, area: Rect, look: &Look, cards: usize) {
         let mut rows = Rows { area, y: area.y };
         self.0[PanelId::Header as usize] = rows.take(1);
-        self.0[PanelId::Answer as usize] = rows.take(if area.width < 100 && area.height >= 10 { 2 } else { 1 });
+        self.0[PanelId::Answer as usize] = rows.take(match (area.width, area.height) {
+            (0..60, 12..) => 3,
+            (0..100, 10..) => 2,
+            _ => 1,
+        });
         self.0[PanelId::Status as usize] = rows.take_last(1);
         let devices = (cards as u16).max(1) + 1;
         let rest = rows.left();

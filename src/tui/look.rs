@@ -35,24 +35,24 @@ pub enum RowKey {
     Others(Gpu),
 }
 
-/// The spans of time that a timeline can show.
-pub const SPANS: [Period; 16] = [
-    Period::secs(10),
-    Period::secs(30),
-    Period::secs(60),
-    Period::secs(120),
-    Period::secs(300),
-    Period::secs(600),
-    Period::secs(1_800),
-    Period::secs(3_600),
-    Period::secs(3 * 3_600),
-    Period::secs(6 * 3_600),
-    Period::secs(12 * 3_600),
-    Period::secs(86_400),
-    Period::secs(2 * 86_400),
-    Period::secs(3 * 86_400),
-    Period::secs(5 * 86_400),
-    Period::secs(7 * 86_400),
+/// The spans of time that a timeline can show, and what they are called.
+pub const SPANS: [(Period, &str); 16] = [
+    (Period::secs(10), "10 s"),
+    (Period::secs(30), "30 s"),
+    (Period::secs(60), "1 min"),
+    (Period::secs(120), "2 min"),
+    (Period::secs(300), "5 min"),
+    (Period::secs(600), "10 min"),
+    (Period::secs(1_800), "30 min"),
+    (Period::secs(3_600), "1 h"),
+    (Period::secs(3 * 3_600), "3 h"),
+    (Period::secs(6 * 3_600), "6 h"),
+    (Period::secs(12 * 3_600), "12 h"),
+    (Period::secs(86_400), "24 h"),
+    (Period::secs(2 * 86_400), "2 days"),
+    (Period::secs(3 * 86_400), "3 days"),
+    (Period::secs(5 * 86_400), "5 days"),
+    (Period::secs(7 * 86_400), "7 days"),
 ];
 
 /// What can lie on top of the dashboard.
@@ -97,7 +97,12 @@ impl Look {
 
     /// The time that the timeline shows.
     pub fn span(&self) -> Period {
-        SPANS[self.span]
+        SPANS[self.span].0
+    }
+
+    /// What that time is called.
+    pub fn span_name(&self) -> &'static str {
+        SPANS[self.span].1
     }
 
     /// Shows less time; the cursor, or else the right end, stays where it is.

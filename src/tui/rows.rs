@@ -54,13 +54,13 @@ impl Row<'_> {
 pub fn rows<'a>(world: &World<'a>, look: &Look) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     match world.selected(look) {
-        Some(card) => card_rows(card, world, &mut rows),
-        None => world.cards.iter().filter(|card| !card.is_instance).for_each(|card| card_rows(card, world, &mut rows)),
+        Some(card) => card_rows(card, world, true, &mut rows),
+        None => world.cards.iter().filter(|card| !card.is_instance).for_each(|card| card_rows(card, world, false, &mut rows)),
     }
     rows
 }
 
-fn card_rows<'a>(card: &Card<'a>, world: &World<'a>, rows: &mut Vec<Row<'a>>) {
+fn card_rows<'a>(card: &Card<'a>, world: &World<'a>, alone: bool, rows: &mut Vec<Row<'a>>) {
     let (view, gpu, total) = (card.view, card.gpu(), card.figures.total);
     let mut row = |kind, used| rows.push(Row { gpu, kind, used, total });
     if let Some(t) = world.past {
@@ -75,8 +75,10 @@ fn card_rows<'a>(card: &Card<'a>, world: &World<'a>, rows: &mut Vec<Row<'a>>) {
             row(RowKind::Holder(holder), holder.holder.used.clone());
         }
     }
+    // Every card has a little of it: beside those of other cards only what is worth a row gets one.
+    let least = if alone { 1 } else { 64 * crate::domain::bytes::MIB };
     match card.figures.unattributed {
-        Some(unattributed) if unattributed.0 > 0 => row(RowKind::Unattributed, Ok(unattributed)),
+        Some(unattributed) if unattributed.0 >= least => row(RowKind::Unattributed, Ok(unattributed)),
         None if world.past.is_none() && view.holders.as_ref().is_ok_and(|list| !list.is_empty()) => {
             let why = "the driver does not tell the memory of every process";
             row(RowKind::Unattributed, Err(Missing::Unsupported(why.into())));

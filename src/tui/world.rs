@@ -32,6 +32,8 @@ pub struct World<'a> {
     pub options: &'a DashboardOptions,
     /// Keys.
     pub keymap: &'a Keymap,
+    /// Whether the host has a row of its own on this screen.
+    pub has_host_row: bool,
 }
 
 impl<'a> World<'a> {
@@ -48,7 +50,19 @@ impl<'a> World<'a> {
         let clock = snapshot.header.as_ref().map(|header| WallClock::new(header.created, &options.timezone, now));
         let glyphs = if options.ascii { &ASCII } else { &UNICODE };
         let cards = Card::all(snapshot, past, now);
-        Self { snapshot, now, clock_now: clock_now.max(snapshot.at), past, cards, clock, styles, glyphs, options, keymap }
+        Self {
+            snapshot,
+            now,
+            clock_now: clock_now.max(snapshot.at),
+            past,
+            cards,
+            clock,
+            styles,
+            glyphs,
+            options,
+            keymap,
+            has_host_row: false,
+        }
     }
 
     /// The style of a role.
@@ -84,9 +98,9 @@ impl<'a> World<'a> {
         self.cards.iter().find(|card| card.gpu() == gpu)
     }
 
-    /// The largest total: the scale on which all bars are drawn.
+    /// The largest extent: the scale on which all bars are drawn.
     pub fn scale(&self) -> Bytes {
-        self.cards.iter().filter_map(|card| card.figures.total).max().unwrap_or_default()
+        self.cards.iter().map(|card| card.figures.extent()).max().unwrap_or_default()
     }
 
     /// Whether colours can't carry a meaning.
@@ -103,21 +117,78 @@ pub fn short_name(holder: &HolderView) -> String {
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let mut words = command.split_whitespace();
     let program = base(words.next().unwrap_or_default());
-    if program.starts_with("python") || program == "torchrun" {
+    let script = if program.starts_with("python") {
         let mut module = false;
-        for word in words {
-            match word {
-                "-m" => module = true,
-                _ if word.starts_with('-') => {}
-                _ if module => return word.to_owned(),
-                _ => return base(word),
-            }
-        }
-    }
-    if program.is_empty() { command.to_string() } else { program }
+        words
+            .find_map(|word| match word {
+                "-m" => {
+                    module = true;
+                    None
+                }
+                _ if word.starts_with('-') => None,
+                _ => Some(word),
+            })
+            .map(|word| if module { short_module(word).to_owned() } else { base(word) })
+    } else if LAUNCHERS.contains(&program.as_str()) {
+        // Their options take values: only the ending tells the script.
+        words.find(|word| word.ends_with(".py")).map(base)
+    } else {
+        None
+    };
+    script.unwrap_or_else(|| if program.is_empty() { command.to_string() } else { program })
+}
+
+/// Programs that start a script of the user's.
+const LAUNCHERS: [&str; 5] = ["torchrun", "accelerate", "deepspeed", "mpirun", "srun"];
+
+/// A module's name, or only its package where it is long: `vllm` of `vllm.entrypoints.openai.api_server`.
+fn short_module(name: &str) -> &str {
+    if name.len() > 20 { name.split('.').next().unwrap_or(name) } else { name }
 }
 
 /// Three digits of a size in GiB, or the word for what is missing.
 pub fn gib(size: Option<Bytes>) -> String {
     size.map_or_else(|| "N/A".to_owned(), |size| crate::domain::bytes::three_digits(size.as_gib()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::domain::{Holder, HolderKind, Missing, Pid, Process, ProcessKey, Relation};
+
+    #[test]
+    fn processes_are_called_by_what_they_run() {
+        for (command, name) in [
+            ("/usr/bin/python3 -u /home/x/train.py --bs 64", "train.py"),
+            ("python -m torch.distributed.run train.py", "torch"),
+            ("python -m ipykernel_launcher -f x.json", "ipykernel_launcher"),
+            ("torchrun --nproc-per-node 2 /x/train.py", "train.py"),
+            ("/usr/lib/xorg/Xorg vt2", "Xorg"),
+            ("python3", "python3"),
+        ] {
+            let process = Process {
+                key: ProcessKey { pid: Pid(1), start: None },
+                started: Err(Missing::Pending),
+                ppid: Err(Missing::Pending),
+                user: Err(Missing::Pending),
+                uid: Err(Missing::Pending),
+                relation: Relation::Mine,
+                command: Ok(command.into()),
+                container: None,
+            };
+            let holder = HolderView {
+                key: process.key,
+                holder: Holder { pid: Pid(1), used: Err(Missing::Pending), kind: HolderKind::C, instance: None },
+                process: Some(Arc::new(process)),
+                usage: None,
+                peak: None,
+                series: None,
+                first_seen: Timestamp::ZERO,
+                gone_at: None,
+            };
+            assert_eq!(short_name(&holder), name);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::super::cards::{Card, Slice};
 use super::super::look::Look;
 use super::super::theme::Role;
-use super::super::widgets::text::Pen;
+use super::super::widgets::text::{Pen, put, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
 use crate::domain::{Bytes, Relation};
@@ -17,23 +17,47 @@ pub struct Answer;
 impl Panel for Answer {
     fn render(&mut self, world: &World<'_>, _look: &Look, area: Rect, buf: &mut Buffer) {
         let sentences = sentences(world);
-        let mut next = sentences.iter();
-        let mut pending = next.next();
-        for y in area.y..area.bottom() {
-            let mut pen = Pen::new(buf, Rect { y, height: 1, ..area });
-            pen.skip(1);
-            let mut first = true;
-            while let Some((text, role)) = pending {
-                if first {
-                    pen.put(text, world.style(*role));
-                } else if !pen.put_whole(text, world.style(*role)) {
-                    break;
-                }
-                pen.skip(2);
-                first = false;
-                pending = next.next();
-            }
+        if area.height == 1 {
+            in_one_row(world, &sentences, area, buf);
+        } else {
+            in_rows(world, &sentences, area, buf);
         }
+    }
+}
+
+/// The first sentence, cut if need be, and as many whole ones as fit.
+fn in_one_row(world: &World<'_>, sentences: &[(String, Role)], area: Rect, buf: &mut Buffer) {
+    let mut pen = Pen::new(buf, area);
+    pen.skip(1);
+    for (at, (text, role)) in sentences.iter().enumerate() {
+        if at == 0 {
+            pen.put(text, world.style(*role));
+        } else if at == 1 && sentences[0].1 == Role::Alert && pen.left() > 40 {
+            // Bad news does not hide how full the others are.
+            pen.skip(2).put(text, world.style(*role));
+        } else if !pen.skip(2).put_whole(text, world.style(*role)) {
+            break;
+        }
+    }
+}
+
+/// Sentences that flow over several rows, broken between words.
+fn in_rows(world: &World<'_>, sentences: &[(String, Role)], area: Rect, buf: &mut Buffer) {
+    let (left, right) = (area.x + 1, area.right().saturating_sub(1));
+    let (mut x, mut y) = (left, area.y);
+    for (text, role) in sentences {
+        for word in text.split(' ') {
+            let columns = width(word);
+            if x > left && x + columns > right {
+                (x, y) = (left, y + 1);
+                if y >= area.bottom() {
+                    put(buf, right.saturating_sub(1), y - 1, 1, "…", world.style(*role));
+                    return;
+                }
+            }
+            x = put(buf, x, y, right.saturating_sub(x), word, world.style(*role)) + 1;
+        }
+        x += 1;
     }
 }
 
@@ -74,9 +98,8 @@ fn fullest<'b, 'a>(world: &'b World<'a>) -> Option<&'b Card<'a>> {
         .cards
         .iter()
         .filter(answers)
-        .filter_map(|card| Some((card, card.fullness()?)))
-        .max_by(|(a, left), (b, right)| left.total_cmp(right).then(b.gpu().cmp(&a.gpu())))
-        .map(|(card, _)| card)
+        .filter(|card| card.figures.used.is_some())
+        .max_by(|a, b| a.fullness().unwrap_or(0.0).total_cmp(&b.fullness().unwrap_or(0.0)).then(b.gpu().cmp(&a.gpu())))
 }
 
 fn about_fullest(world: &World<'_>, card: &Card<'_>) -> String {
@@ -85,6 +108,7 @@ fn about_fullest(world: &World<'_>, card: &Card<'_>) -> String {
     let when = world.past.map_or(String::new(), |t| format!("At {}: ", world.time(t)));
     let left = match (figures.free, figures.total) {
         (Some(free), Some(total)) => format!("{} of {} GiB left", gib(Some(free)), gib(Some(total))),
+        (Some(free), None) => format!("{} GiB in use, {} left on the host", gib(figures.used), gib(Some(free))),
         _ => format!("{} GiB in use", gib(figures.used)),
     };
     let Some((holder, used)) = card.largest(world.past) else {
@@ -102,7 +126,7 @@ fn about_fullest(world: &World<'_>, card: &Card<'_>) -> String {
             .map_or("another user's".to_owned(), |user| user.to_string()),
     };
     let who = short_name(holder);
-    format!("{when}{name}: {left}; {who} ({}, {owner}) holds most, {} GiB.", holder.pid(), gib(Some(used)))
+    format!("{when}{name}: {left}; {who} ({}, {owner}) holds {} GiB.", holder.pid(), gib(Some(used)))
 }
 
 /// Other users' memory on each card.

@@ -11,7 +11,7 @@ use super::super::look::{Focus, Look, Selection};
 use super::super::theme::Role;
 use super::super::widgets::bar::{self, Part};
 use super::super::widgets::list;
-use super::super::widgets::text::{Pen, fit, put, put_right};
+use super::super::widgets::text::{Pen, fit, fit_words, put, put_right};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
 use crate::domain::bytes::GIB;
@@ -117,7 +117,7 @@ impl Panel for Devices {
         if legend > 0 {
             let y = area.y + 1 + self.rows.1 as u16;
             let hidden = world.cards.len() - self.offset.min(world.cards.len()) - self.rows.1;
-            render_legend(world, &columns, hidden + self.offset, Rect { y, height: 1, ..area }, buf);
+            render_legend(world, hidden + self.offset, Rect { y, height: 1, ..area }, buf);
         }
     }
 }
@@ -176,7 +176,7 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
         put(buf, area.x + 2, area.y, 1, encode(world.glyphs.branch, &mut [0; 4]), world.style(Role::Rule));
     }
     put_right(buf, area.x + 5, area.y, 3, &gpu, if selected { world.style(Role::Strong) } else { text });
-    put(buf, columns.name.0, area.y, columns.name.1, &fit(card.name(), columns.name.1), text);
+    put(buf, columns.name.0, area.y, columns.name.1, &fit_words(card.name(), columns.name.1), text);
     let util = match (&card.view.utilization, world.past) {
         (_, Some(_)) => String::new(),
         (Ok(percent), None) if !old => format!("{percent:.0}%"),
@@ -208,7 +208,10 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
         }
     }
     if selected && look.focus == Focus::Devices {
-        buf.set_style(Rect { x: area.x, width: columns.util.saturating_sub(area.x) + 1, ..area }, world.style(Role::Selected));
+        buf.set_style(
+            Rect { x: area.x, width: columns.util.saturating_sub(area.x) + 1, ..area },
+            world.style(Role::Selected).remove_modifier(Modifier::DIM),
+        );
     }
 }
 
@@ -247,9 +250,10 @@ fn parts(world: &World<'_>, card: &Card<'_>, old: bool) -> [Part; 9] {
 }
 
 /// What the glyphs mean, of those that are on the screen.
-fn render_legend(world: &World<'_>, columns: &Columns, hidden: usize, area: Rect, buf: &mut Buffer) {
+fn render_legend(world: &World<'_>, hidden: usize, area: Rect, buf: &mut Buffer) {
     let dim = world.style(Role::Dim);
-    let start = if columns.name.1 > 0 { columns.bar.0 } else { area.x + 3 };
+    // Not below the bars: there it would look like one more.
+    let start = area.x + if hidden > 0 { 12 } else { 3 };
     let mut pen = Pen::new(buf, Rect { x: start, width: area.right().saturating_sub(start), ..area });
     for slice in Slice::iter() {
         if world.cards.iter().any(|card| card.figures.slices[slice as usize] > 0) {
@@ -261,7 +265,7 @@ fn render_legend(world: &World<'_>, columns: &Columns, hidden: usize, area: Rect
         }
     }
     if hidden > 0 {
-        put(buf, area.x + 2, area.y, start.saturating_sub(area.x + 3), &format!("{hidden} more"), world.style(Role::Notice));
+        put(buf, area.x + 3, area.y, 8, &format!("{hidden} more"), world.style(Role::Notice));
     }
 }
 

@@ -81,10 +81,11 @@ fn right_end(world: &World<'_>, look: &Look) -> Vec<(String, Role)> {
     }
     if let Some(pace) = pace(world, look) {
         let role = if pace.backed_off { Role::Notice } else { Role::Dim };
-        facts.push((format!("call {:>7}", pace.call.to_string()), role));
-        let got = pace.achieved.map_or(String::new(), |got| format!(", got {:>6}", got.to_string()));
+        facts.push((format!("{:>14}", format!("a call {}", pace.call)), role));
+        let got = pace.achieved.map_or(String::new(), |got| format!(", got {got}"));
         let why = if pace.backed_off { " (eased: calls are slow)" } else { "" };
-        facts.push((format!("every {}{got}{why}", pace.asked), role));
+        // Of a fixed width, so that nothing to its left moves when a digit more is needed.
+        facts.push((format!("{:>24}", format!("every {}{got}{why}", pace.asked)), role));
     }
     facts
 }

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::super::cards::Slice;
 use super::super::look::Look;
 use super::super::theme::Role;
 use super::super::widgets::bar::{self, Part};
@@ -24,15 +25,14 @@ impl Panel for Host {
         };
         let columns = (area.width / 6).clamp(10, 24);
         let used = host.total.saturating_sub(host.available);
-        let part = |size: u64, slice: super::super::cards::Slice, elastic| Part {
-            size,
-            glyph: world.glyphs.slices[slice as usize],
-            style: world.style(slice.role()),
-            elastic,
-        };
         let parts = [
-            part(used.0, super::super::cards::Slice::InUse, false),
-            part(host.available.0.min(host.total.0), super::super::cards::Slice::Free, true),
+            Part { size: used.0, glyph: world.glyphs.full, style: world.style(Role::InUse), elastic: false },
+            Part {
+                size: host.available.0,
+                glyph: world.glyphs.slices[Slice::Free as usize],
+                style: world.style(Role::Free),
+                elastic: true,
+            },
         ];
         let place = Rect { x: area.x + 9, width: columns.min(area.width.saturating_sub(9)), ..area };
         pen.skip(columns + 2).put(&line(host), world.style(Role::Dim));
@@ -40,7 +40,7 @@ impl Panel for Host {
     }
 }
 
-/// `memory 143 of 512 GiB, 369 available · swap 0.20 of 8.00`.
+/// `143 of 512 GiB used, 369 available   swap 0.20 of 8.00`.
 fn line(host: HostMemory) -> String {
     let used = host.total.saturating_sub(host.available);
     format!("{} of {} GiB used, {} available   {}", gib(Some(used)), gib(Some(host.total)), gib(Some(host.available)), swap(host))

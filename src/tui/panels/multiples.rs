@@ -7,7 +7,7 @@ use super::super::action::Action;
 use super::super::look::{Look, Selection};
 use super::super::theme::Role;
 use super::super::widgets::plot::Plot;
-use super::super::widgets::text::{Pen, Rule, fill, put};
+use super::super::widgets::text::{Pen, Rule, fill, fit_words, put};
 use super::super::world::{World, gib};
 use super::Panel;
 use super::timeline::{Window, act, plot_style, time_axis};
@@ -34,7 +34,7 @@ impl Panel for Multiples {
 
     fn render(&mut self, world: &World<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
         self.places.clear();
-        let title = format!("all cards  last {}", look.span());
+        let title = format!("all cards  last {}", look.span_name());
         let rule = Rule {
             title: &title,
             right: "",
@@ -57,16 +57,21 @@ impl Panel for Multiples {
             let mut pen = Pen::new(buf, Rect { height: 1, ..place });
             let old = !card.is_fresh() && world.past.is_none();
             pen.put(&format!("GPU {}", card.gpu()), world.style(if old { Role::Dim } else { Role::Strong })).skip(2);
-            pen.put(&format!("{} of {} GiB", gib(card.figures.used), gib(card.figures.total)), world.style(Role::Dim)).skip(2);
+            pen.put(&format!("{} of {} GiB", gib(card.figures.used), gib(Some(card.figures.extent()))), world.style(Role::Dim))
+                .skip(2);
+            let room = pen.left();
             match card.trouble(world.now).filter(|_| world.past.is_none()) {
                 Some(trouble) => pen.put(&trouble, world.style(Role::Alert)),
-                None => pen.put(card.name(), world.style(Role::Dim)),
+                None => pen.put(&fit_words(card.name(), room), world.style(Role::Dim)),
             };
             let axis = u16::from(height > 4);
             let plot = Rect { y: place.y + 1, height: height.saturating_sub(1 + axis), ..place };
             let window = Window::new(world, look, plot.width);
             self.window = Some(window);
-            let Some(top) = card.figures.total.filter(|total| total.0 > 0) else { continue };
+            let top = card.figures.extent();
+            if top.0 == 0 {
+                continue;
+            }
             fill(buf, plot.x, plot.y, plot.width, world.glyphs.capacity, world.style(Role::Rule));
             let buckets = window.buckets(&card.view.series);
             Plot { buckets: &buckets, share: None, top, style: plot_style(world), glyphs: world.glyphs }.render(plot, buf);
@@ -92,7 +97,7 @@ fn grid(cards: usize, area: Rect) -> (u16, u16) {
         .min_by_key(|(columns, rows)| {
             let hidden = cards.saturating_sub(columns * rows);
             let (width, height) = (u32::from(area.width / columns), u32::from(area.height / rows));
-            (hidden, (width).abs_diff(height * 6))
+            (hidden, columns * rows - (cards - hidden), width.abs_diff(height * 6))
         })
         .unwrap_or((0, 0))
 }

@@ -1,6 +1,7 @@
 //! Who holds the memory, as a table that can be sorted by any column.
 
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -71,7 +72,6 @@ impl Panel for Processes {
         self.order.clear();
         self.order.extend(rows.iter().map(Row::key));
         let holders = rows.iter().filter(|row| matches!(row.kind, RowKind::Holder(_))).count();
-        title(world, look, holders, Rect { height: 1, ..area }, buf);
 
         let columns = layout(world, look, area);
         let y = area.y + 1;
@@ -92,6 +92,9 @@ impl Panel for Processes {
         self.height = usize::from(area.height.saturating_sub(2));
         let at = look.row.as_ref().and_then(|row| self.order.iter().position(|key| key == row));
         self.offset = list::scroll(self.offset, at, rows.len(), self.height);
+        let shown = self.offset + 1..=(self.offset + self.height).min(rows.len());
+        let shown = (rows.len() > self.height && self.height > 0).then_some(shown);
+        title(world, look, holders, shown, Rect { height: 1, ..area }, buf);
         for (y, row) in (y + 1..).zip(rows.iter().skip(self.offset).take(self.height)) {
             let selected = look.row.as_ref() == Some(&row.key());
             render_row(row, selected, world, look, &self.titles.1, Rect { y, height: 1, ..area }, buf);
@@ -107,23 +110,23 @@ impl Panel for Processes {
                 world.style(Role::Dim),
             );
         }
-        let below = rows.len().saturating_sub(self.offset + self.height);
-        if below > 0 && self.height > 0 {
-            let more = format!(" {below} more ");
-            put_right(buf, area.right().saturating_sub(1), area.bottom() - 1, 12, &more, world.style(Role::Notice));
-        }
     }
 }
 
-fn title(world: &World<'_>, look: &Look, holders: usize, area: Rect, buf: &mut Buffer) {
+fn title(world: &World<'_>, look: &Look, holders: usize, shown: Option<RangeInclusive<usize>>, area: Rect, buf: &mut Buffer) {
     let place = world.selected(look).map_or("all cards".to_owned(), |card| format!("GPU {}", card.gpu()));
     let when = match look.cursor {
         Some(_) if world.past.is_some() => format!(" at {}", world.time(world.moment())),
-        _ => String::new(),
+        _ => world
+            .selected(look)
+            .filter(|card| !card.is_fresh())
+            .and_then(|card| card.view.holders_at)
+            .map_or(String::new(), |t| format!(", as of {} ago", world.now.since(t))),
     };
     let many = if holders == 1 { "process" } else { "processes" };
-    let title = format!("{holders} {many} on {place}{when}");
-    let right = if area.width < 200 { world.snapshot.host.map_or(String::new(), host::short) } else { String::new() };
+    let rows = shown.map_or(String::new(), |rows| format!(", rows {} to {}", rows.start(), rows.end()));
+    let title = format!("{holders} {many} on {place}{when}{rows}");
+    let right = if !world.has_host_row { world.snapshot.host.map_or(String::new(), host::short) } else { String::new() };
     Rule {
         title: &title,
         right: &right,
@@ -180,9 +183,12 @@ fn render_row(
 ) {
     let slice = relation(row);
     let hue = world.style(slice.role());
+    let selected_here = selected && look.focus == Focus::Processes;
+    let old = world.past.is_none() && world.card(row.gpu).is_some_and(|card| !card.is_fresh());
     let text = match row.kind {
-        RowKind::Holder(_) => world.style(Role::Text),
-        RowKind::Unattributed | RowKind::Others => world.style(Role::Dim),
+        _ if selected_here => world.style(Role::Text),
+        RowKind::Holder(_) if !old => world.style(Role::Text),
+        _ => world.style(Role::Dim),
     };
     if selected {
         put(buf, area.x, area.y, 1, encode(world.glyphs.marker, &mut [0; 4]), world.style(Role::Strong));
@@ -192,6 +198,7 @@ fn render_row(
         let column: &Column = &COLUMNS[*at];
         let cell = (column.text)(row, world);
         let style = match column.id {
+            _ if old || selected_here => text,
             "user" => hue,
             "memory" if matches!(row.kind, RowKind::Holder(_)) => world.style(Role::Strong),
             _ => text,
@@ -202,8 +209,9 @@ fn render_row(
             put(buf, *from, area.y, to - from, &fit(&cell, to - from), style);
         }
     }
-    if selected && look.focus == Focus::Processes {
-        buf.set_style(area, world.style(Role::Selected));
+    if selected_here {
+        // The glyph keeps its hue.
+        buf.set_style(Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area }, world.style(Role::Selected));
     }
 }
 

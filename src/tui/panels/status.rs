@@ -13,7 +13,7 @@ use super::super::theme::Role;
 use super::super::widgets::text::{Pen, fit, put, put_right, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
-use crate::domain::{Bytes, HolderView, Missing, Reading};
+use crate::domain::{Bytes, HolderView, MemoryKind, Missing, Reading};
 
 /// The status line.
 pub struct Status;
@@ -109,11 +109,15 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     } else if figures.slices[Slice::InUse as usize] > 0 && card.view.holders.is_ok() && world.past.is_none() {
         out += " (by whom is not told)";
     }
+    if let Some(beyond) = figures.beyond {
+        out += &format!(" (the processes, read at another moment, add up to {} more)", gib(Some(beyond)));
+    }
     if let Some(free) = figures.free {
         out += &format!("; {} free", gib(Some(free)));
     }
     match figures.reserved {
         Some(reserved) => out += &format!(", {} reserved", gib(Some(reserved))),
+        None if card.view.device.memory == MemoryKind::Unified => out += " on the host, whose memory it is",
         None if figures.used.is_some() => out += ", used includes what the driver keeps",
         None => {}
     }

@@ -47,7 +47,7 @@ impl Panel for Strip {
             let fresh = card.is_fresh() || world.past.is_some();
             let text = world.style(if fresh { Role::Text } else { Role::Alert });
             let x = put(buf, place.x, place.y, 3, &card.gpu().to_string(), text) + 1;
-            let numbers = format!("{}/{}", gib(card.figures.used), gib(card.figures.total));
+            let numbers = format!("{}/{}", gib(card.figures.used), gib(Some(card.figures.extent())));
             let numbers = if fresh { numbers } else { format!("{} ago", card.stale.unwrap_or_default()) };
             put_right(buf, place.right(), place.y, 10, &numbers, text);
             let line = Rect { x, width: place.right().saturating_sub(x + 11), ..place };
@@ -55,7 +55,7 @@ impl Panel for Strip {
             let pairs = window.buckets(&card.view.series);
             let merged: Vec<_> =
                 pairs.chunks(2).map(|pair| pair.iter().copied().max_by_key(|bucket| bucket.max()).unwrap_or(pair[0])).collect();
-            sparkline(&merged, card.figures.total.unwrap_or_default(), world.glyphs, world.style(Role::Line), line, buf);
+            sparkline(&merged, card.figures.extent(), world.glyphs, world.style(Role::Line), line, buf);
         }
     }
 }

@@ -134,7 +134,8 @@ impl Panel for Timeline {
         self.window = Some(window);
         let total = card.figures.total.filter(|total| total.0 > 0);
         let peak = card.view.peak.map(|(_, peak)| peak);
-        let Some(top) = total.or(peak).filter(|top| top.0 > 0) else {
+        let extent = Some(card.figures.extent()).filter(|extent| extent.0 > 0);
+        let Some(top) = total.or(extent.max(peak)).filter(|top| top.0 > 0) else {
             put(
                 buf,
                 plot.x,
@@ -170,23 +171,23 @@ impl Panel for Timeline {
         if let Some(at) = look.cursor.and_then(|cursor| window.column_of(Timestamp(cursor.0.saturating_sub(1)))) {
             for y in plot.y..plot.bottom() {
                 let cell = &mut buf[(plot.x + at, y)];
-                if matches!(cell.symbol(), " " | "┄" | "-") {
+                if !is_dots(cell.symbol()) {
                     cell.set_char(world.glyphs.cursor);
                 }
-                cell.set_style(world.style(Role::Selected));
+                cell.set_style(world.style(Role::Notice));
             }
         }
     }
 }
 
 fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut Buffer) {
-    let mut title = format!("GPU {}  {}  last {}", card.gpu(), card.name(), look.span());
+    let mut title = format!("GPU {}  {}  last {}", card.gpu(), card.name(), look.span_name());
     if let Some(end) = look.end.filter(|_| look.cursor.is_none()) {
         title = format!(
             "GPU {}  {}  {} up to {}, {} ago",
             card.gpu(),
             card.name(),
-            look.span(),
+            look.span_name(),
             world.time(end),
             world.now.since(end)
         );
@@ -207,6 +208,11 @@ fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut 
     );
     let title_style = world.style(if look.cursor.is_some() { Role::Notice } else { Role::Strong });
     Rule { title: &title, right: &right, line: world.glyphs.rule, style: world.style(Role::Rule), title_style }.render(area, buf);
+}
+
+/// Whether a cell holds a part of the plot.
+fn is_dots(symbol: &str) -> bool {
+    symbol.chars().all(|c| matches!(c, '\u{2800}'..='\u{28ff}' | '#' | '*' | ':'))
 }
 
 /// Round GiB at the left.
@@ -245,9 +251,9 @@ fn levels(world: &World<'_>, card: &Card<'_>, top: Bytes, capacity: bool, room: 
     for (value, word, role) in labels {
         let Some(value) = value else { continue };
         let row = row_of(value, top, plot.height);
-        if taken.contains(&row) {
-            continue;
-        }
+        // Where two are near, the later one gives way by a row.
+        let near = [Some(row), row.checked_sub(1), Some(row + 1).filter(|row| *row < plot.height)];
+        let Some(row) = near.into_iter().flatten().find(|row| !taken.contains(row)) else { continue };
         taken.push(row);
         let text = if room > 8 { format!("{} {word}", gib(Some(value))) } else { gib(Some(value)) };
         put(buf, plot.right() + 1, plot.bottom() - 1 - row, room, &text, world.style(role));

@@ -6,12 +6,12 @@ pub struct Glyphs {
     /// Slices of a bar, in the order of the slices: job, mine, foreign, system, unknown, unattributed, in use,
     /// reserved, free.
     pub slices: [char; 9],
+    /// A full cell.
+    pub full: char,
     /// A rule.
     pub rule: char,
     /// The capacity line.
     pub capacity: char,
-    /// A light line across a picture.
-    pub grid: char,
     /// The cursor's line.
     pub cursor: char,
     /// The selected row.
@@ -26,18 +26,14 @@ pub struct Glyphs {
     pub levels: &'static [char],
     /// Whether pictures use braille dots.
     pub braille: bool,
-    /// Between facts.
-    pub dot: &'static str,
-    /// From … to.
-    pub dash: &'static str,
 }
 
 /// For terminals that show UTF-8.
 pub static UNICODE: Glyphs = Glyphs {
     slices: ['█', '▓', '▚', '▄', '?', '▒', '▀', ':', '·'],
+    full: '█',
     rule: '─',
     capacity: '┄',
-    grid: '·',
     cursor: '│',
     marker: '▸',
     sorted: ['▼', '▲'],
@@ -45,16 +41,14 @@ pub static UNICODE: Glyphs = Glyphs {
     branch: '└',
     levels: &[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
     braille: true,
-    dot: " · ",
-    dash: "–",
 };
 
 /// For all others.
 pub static ASCII: Glyphs = Glyphs {
     slices: ['#', '=', '%', '+', '?', '~', '@', ':', '.'],
+    full: '#',
     rule: '-',
     capacity: '-',
-    grid: '.',
     cursor: '|',
     marker: '>',
     sorted: ['v', '^'],
@@ -62,6 +56,4 @@ pub static ASCII: Glyphs = Glyphs {
     branch: '`',
     levels: &[' ', '.', ':', '-', '=', '+', '*', '#', '@'],
     braille: false,
-    dot: " | ",
-    dash: "-",
 };

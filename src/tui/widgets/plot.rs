@@ -51,6 +51,8 @@ struct Levels {
     max: u32,
     last: u32,
     share: u32,
+    /// The value moved little in this time. Where it moved much, the last value is one of many: no line through it.
+    calm: bool,
 }
 
 /// Bits of the braille dots, from the lower to the upper, left and right.
@@ -86,9 +88,11 @@ impl Plot<'_> {
             value.map_or(0, |value| (value.0 as f64 / self.top.0 as f64 * whole).round().clamp(1.0, whole) as u32)
         };
         let share = self.share.and_then(|share| share.buckets.get(at)).and_then(|bucket| bucket.last());
+        let (min, max) = (level(bucket.min()), level(bucket.max()));
         Levels {
-            min: level(bucket.min()),
-            max: level(bucket.max()),
+            min,
+            max,
+            calm: max - min <= u32::from(rows) / 2 + 1,
             last: level(bucket.last()),
             share: share.filter(|value| value.0 > 0).map_or(0, |value| level(Some(value))),
         }
@@ -101,7 +105,7 @@ impl Plot<'_> {
         for (side, levels) in pair.iter().enumerate() {
             for (dot, bit) in DOTS[side].iter().enumerate() {
                 let level = base + dot as u32 + 1;
-                let is_line = level == levels.last;
+                let is_line = levels.calm && level == levels.last;
                 let is_fill = level <= levels.min;
                 let is_band = level <= levels.max && (!self.style.dotted_band || (level + side as u32).is_multiple_of(2));
                 if is_line || is_fill || is_band {
@@ -119,7 +123,7 @@ impl Plot<'_> {
     fn ascii(&self, pair: [Levels; 2], base: u32) -> Option<(char, Style)> {
         let (min, max) = (pair[0].min.min(pair[1].min), pair[0].max.max(pair[1].max));
         let last = if pair[1].max > 0 { pair[1].last } else { pair[0].last };
-        let line = (base + 1..=base + 4).contains(&last);
+        let line = pair[1].calm && (base + 1..=base + 4).contains(&last);
         let fill = min > base;
         let glyph = if line {
             '*'

@@ -33,6 +33,19 @@ pub fn fit(text: &str, max: u16) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// As many whole words of the text as fit; its beginning where not even one does.
+pub fn fit_words(text: &str, max: u16) -> Cow<'_, str> {
+    let mut out = "";
+    for (at, _) in text.match_indices(' ').chain([(text.len(), "")]) {
+        let (words, _) = text.split_at(at);
+        if width(words) > max {
+            break;
+        }
+        out = words;
+    }
+    if out.is_empty() { fit(text, max) } else { Cow::Borrowed(out) }
+}
+
 /// Writes `text` from `x` on, at most `max` columns, and returns the column after it. Outside of the buffer is nothing.
 pub fn put(buf: &mut Buffer, x: u16, y: u16, max: u16, text: &str, style: Style) -> u16 {
     let area = *buf.area();
@@ -160,6 +173,13 @@ mod tests {
         assert_eq!(fit("訓練します", 5), "訓練…");
         assert_eq!(fit("x", 0), "");
         assert_eq!(fit("xy", 1), "…");
+    }
+
+    #[test]
+    fn names_lose_their_last_words() {
+        assert_eq!(fit_words("H100 80GB HBM3", 12), "H100 80GB");
+        assert_eq!(fit_words("H100 80GB HBM3", 14), "H100 80GB HBM3");
+        assert_eq!(fit_words("Superchip", 5), "Supe…");
     }
 
     #[test]
