@@ -181,9 +181,16 @@ impl World {
             None => After::Stop(horizon - 1),
         };
         if let (After::Repeat { from, .. }, Some(span)) = (after, file.repeat_from.as_ref().map(toml::Spanned::span)) {
-            let dead = |actor: &&Performer| actor.begin < from && actor.end.is_some_and(|end| (from..horizon).contains(&end.at));
-            if let Some(dead) = actors.iter().find(dead) {
-                let what = format!("process {} runs at `repeat_from` and ends later; expected one that lasts", dead.pid);
+            let ends = |actor: &Performer| actor.end.is_some_and(|end| end.at < horizon);
+            for actor in &actors {
+                let pid = actor.pid;
+                let what = if actor.begin < from && ends(actor) && actor.end.is_some_and(|end| end.at >= from) {
+                    format!("process {pid} runs at `repeat_from` and ends later; expected one that lasts")
+                } else if actor.begin > from && !ends(actor) {
+                    format!("process {pid} comes after `repeat_from` and outlasts `duration`; expected one that ends")
+                } else {
+                    continue;
+                };
                 return Err(scenario.error(span, &what));
             }
         }
@@ -324,12 +331,17 @@ impl World {
         self.scenario.file.process[actor.entry].get_ref()
     }
 
-    /// A process that starts in the part that repeats is a new one each time.
-    fn pid(&self, actor: &Performer, round: u64) -> Pid {
+    /// Whether a process is a new one in each round: all that live in the part that repeats, but for those that live
+    /// through it.
+    fn renewed(&self, actor: &Performer) -> Option<u64> {
         match self.after {
-            After::Repeat { from, .. } if actor.begin >= from => Pid(actor.pid + ROUND * (round % ROUNDS) as u32),
-            _ => Pid(actor.pid),
+            After::Repeat { from, span } if actor.begin > from || (actor.begin == from && actor.end.is_some()) => Some(span),
+            _ => None,
         }
+    }
+
+    fn pid(&self, actor: &Performer, round: u64) -> Pid {
+        Pid(self.renewed(actor).map_or(actor.pid, |_| actor.pid + ROUND * (round % ROUNDS) as u32))
     }
 
     /// The facts of a process that a list named at `t`; `created` is the wall clock at the stream's origin.
@@ -337,11 +349,7 @@ impl World {
         let (_, round) = self.local(t);
         let actor = self.performer(pid)?;
         let entry = self.entry(actor);
-        let shift = match self.after {
-            After::Repeat { from, span } if actor.begin >= from => span * round,
-            _ => 0,
-        };
-        let began = actor.begin + shift;
+        let began = actor.begin + self.renewed(actor).unwrap_or(0) * round;
         let age = entry.age.us();
         let start = (BOOTED * 10_000 + began).saturating_sub(age) / 10_000;
         let me = &self.scenario.file.node;
