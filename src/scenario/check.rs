@@ -30,6 +30,9 @@ impl Scenario {
         if file.duration.get_ref().us() < 1_000_000 {
             return Err((file.duration.span(), "the duration is too short; expected at least 1s".into()));
         }
+        if file.preroll.get_ref().0 > Period::secs(3600) {
+            return Err((file.preroll.span(), "the preroll is too long; expected at most 1h".into()));
+        }
         if let Some(from) = &file.repeat_from
             && from.get_ref().us() + 1_000_000 > file.duration.get_ref().us()
         {

@@ -33,8 +33,8 @@ pub(super) struct File {
     pub seed: u32,
     #[serde(default = "ten_minutes")]
     pub duration: Spanned<Time>,
-    #[serde(default)]
-    pub preroll: Time,
+    #[serde(default = "nothing")]
+    pub preroll: Spanned<Time>,
     /// Where the story goes on after its end; without it, the last phases simply continue.
     pub repeat_from: Option<Spanned<Time>>,
     #[serde(default)]
@@ -218,6 +218,9 @@ impl Default for Node {
 fn ten_minutes() -> Spanned<Time> {
     Spanned::new(0..0, Time(Period::secs(600)))
 }
+fn nothing() -> Spanned<Time> {
+    Spanned::new(0..0, Time::default())
+}
 fn one() -> u32 {
     1
 }
@@ -289,7 +292,7 @@ impl Scenario {
 
     /// How much of the story has passed when a viewer comes.
     pub fn preroll(&self) -> Period {
-        self.file.preroll.0
+        self.file.preroll.get_ref().0
     }
 
     /// How the driver library as a whole behaves.
