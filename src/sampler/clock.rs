@@ -1,38 +1,61 @@
-//! The only clock: microseconds since the start on a clock that runs through suspend, and the wall clock.
+//! The stream's clock: microseconds since its start, on a clock that runs through suspend. The only reader of clocks.
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::domain::{Timestamp, Wall};
 
-/// Time since a start, and when that was.
+/// A started clock. Copies share the origin.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    origin: u64,
+    /// `CLOCK_BOOTTIME` at the origin, in microseconds.
+    origin: i64,
+    /// The wall clock at the origin.
     created: Wall,
 }
 
 impl Clock {
-    /// A clock that shows zero now.
+    /// Reads both clocks; this moment is the origin.
     pub fn start() -> Self {
-        Self { origin: boot_time(), created: Self::wall() }
+        Self { origin: micros(ClockId::Boottime), created: Self::wall() }
     }
 
-    /// Time since the start.
+    /// Microseconds since the origin.
     pub fn now(&self) -> Timestamp {
-        Timestamp(boot_time().saturating_sub(self.origin))
+        // Both are readings of one clock that never goes back.
+        Timestamp(micros(ClockId::Boottime).saturating_sub(self.origin).max(0) as u64)
     }
 
-    /// The wall clock at the start.
+    /// The wall clock at the origin: the header's `created`.
     pub fn created(&self) -> Wall {
         self.created
     }
 
-    /// The wall clock now.
+    /// The wall clock at boot, so that process start times can be told.
+    pub fn booted(&self) -> Wall {
+        Wall(self.created.0.saturating_sub(self.origin))
+    }
+
+    /// The wall clock right now.
     pub fn wall() -> Wall {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-        Wall(now.tv_sec.saturating_mul(1_000_000).saturating_add(now.tv_nsec / 1_000))
+        Wall(micros(ClockId::Realtime))
     }
 }
 
-fn boot_time() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    u64::try_from(now.tv_sec.saturating_mul(1_000_000).saturating_add(now.tv_nsec / 1_000)).unwrap_or(0)
+/// A clock's reading in microseconds.
+fn micros(id: ClockId) -> i64 {
+    let time = clock_gettime(id);
+    time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on() {
+        let clock = Clock::start();
+        let first = clock.now();
+        assert!(clock.now() >= first);
+        assert!(clock.created().0 > 1_700_000_000_000_000, "a wall clock after 2023: {:?}", clock.created());
+    }
 }

@@ -1,6 +1,9 @@
 //! Layer 3: where samples come from.
 
 pub mod demo;
+pub mod host;
+pub mod nvml;
+pub mod selection;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,14 +29,25 @@ pub struct SourceHandle {
     pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
-/// Why a source can't be used: exit code 3. The texts are for the user.
+/// What kind of trouble it is, for the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceErrorKind {
+    /// No usable driver or device: exit code 3.
+    Driver,
+    /// The user asked for something that does not exist, such as a GPU: exit code 2.
+    Usage,
+}
+
+/// Why a source can't be used. The texts are for the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {why}\n{fix}")]
 pub struct SourceError {
+    /// Decides the exit code.
+    pub kind: SourceErrorKind,
     /// What does not work: `no usable NVIDIA driver`.
     pub what: String,
     /// Why: the call and the library's own words, or the loader's.
     pub why: String,
-    /// What to do; names `vramscope demo`.
+    /// What to do; names `vramscope demo` where there is no driver.
     pub fix: String,
 }

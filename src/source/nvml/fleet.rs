@@ -1,0 +1,170 @@
+//! All devices of one library, and the threads that read them.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+
+use nvml_wrapper::Nvml;
+
+use super::calls::NAMES;
+use super::card::{Card, lock};
+use super::fault::Fault;
+use super::memory::MemoryProbe;
+use super::processes::ProcessProbe;
+use crate::domain::{Gpu, Health, MemoryKind, Period, ProbeKind, SampleBody};
+use crate::sampler::{Beat, Caller, Pacing, Studio, Watchdog, worker};
+use crate::source::host::people::People;
+
+/// Memory is read this often while something goes on.
+const FASTEST: Period = Period::millis(50);
+/// And this often on an idle card.
+const IDLE: Period = Period::secs(1);
+/// Lists are read at most this often, whatever memory does.
+const SPACING: Period = Period::millis(250);
+
+/// What all devices share.
+pub struct Fleet {
+    /// The library.
+    pub nvml: &'static Nvml,
+    /// Clock, stream and end.
+    pub studio: Studio,
+    /// Sees calls that do not return.
+    pub watchdog: Watchdog,
+    /// The processes met.
+    pub people: Arc<People>,
+    memory_interval: Option<Period>,
+    process_interval: Period,
+    driver: Mutex<Arc<str>>,
+    next_key: AtomicU32,
+    attached: Sender<(Gpu, Result<(), Fault>)>,
+    open: AtomicBool,
+}
+
+impl Fleet {
+    /// No device yet. Whole GPUs have the keys below `count`; `attached` hears of each that was found or failed.
+    pub fn new(
+        nvml: &'static Nvml,
+        studio: Studio,
+        watchdog: Watchdog,
+        people: Arc<People>,
+        intervals: (Option<Period>, Period),
+        count: u32,
+        attached: Sender<(Gpu, Result<(), Fault>)>,
+    ) -> Self {
+        let driver = Mutex::new(Arc::from("of unknown version"));
+        let (memory_interval, process_interval) = intervals;
+        let next_key = AtomicU32::new(count);
+        Self {
+            nvml,
+            studio,
+            watchdog,
+            people,
+            memory_interval,
+            process_interval,
+            driver,
+            next_key,
+            attached,
+            open: AtomicBool::new(false),
+        }
+    }
+
+    /// The driver's version.
+    pub fn driver(&self) -> Arc<str> {
+        Arc::clone(&lock(&self.driver))
+    }
+
+    /// The driver's version became known.
+    pub fn set_driver(&self, version: Arc<str>) {
+        *lock(&self.driver) = version;
+    }
+
+    /// The next free key, for an instance.
+    pub fn next_key(&self) -> Gpu {
+        Gpu(self.next_key.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The devices that answered are all there, with their instances.
+    pub fn finish_opening(&self) {
+        self.open.store(true, Ordering::Release);
+    }
+
+    /// Whether instances may be looked for: before that the opening thread does so, in order.
+    pub fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
+    /// A watched way into the driver for a thread of a device.
+    pub fn caller(&self, card: &Card, leaves_gap: bool) -> Caller {
+        Caller::new(self.studio.clock, Arc::clone(&card.condition), &self.watchdog, NAMES, leaves_gap)
+    }
+
+    /// A device was found for the first time, or could not be.
+    pub fn attached(self: &Arc<Self>, card: &Arc<Card>, found: Result<(), Fault>) {
+        if found.is_ok() {
+            self.start_processes(card);
+        }
+        // Nobody listens once the source is open.
+        let _ = self.attached.send((card.gpu, found));
+    }
+
+    /// Starts the memory worker of a device.
+    pub fn start_memory(self: &Arc<Self>, card: &Arc<Card>) {
+        let pacing = match self.memory_interval {
+            Some(interval) => Pacing::fixed(interval),
+            None => Pacing::adaptive(FASTEST, IDLE),
+        };
+        let beat = Beat {
+            pacing,
+            offset: Period::ZERO,
+            spacing: Period::ZERO,
+            poke: Arc::clone(&card.memory),
+            told_as: Some((card.gpu, ProbeKind::Memory)),
+        };
+        let (fleet, of) = (Arc::clone(self), Arc::clone(card));
+        let make = move || MemoryProbe::new(Arc::clone(&fleet), Arc::clone(&of));
+        self.must_start(
+            card,
+            &format!("mem:{}", card.gpu),
+            worker::spawn(&format!("mem:{}", card.gpu), self.studio.clone(), beat, make),
+        );
+    }
+
+    /// Starts the process worker of a device.
+    pub fn start_processes(self: &Arc<Self>, card: &Arc<Card>) {
+        // The list is the only figure of unified memory.
+        let unified = card.facts().memory == MemoryKind::Unified;
+        let interval = if unified { self.process_interval.min(SPACING) } else { self.process_interval };
+        let pacing = match self.memory_interval {
+            Some(_) => Pacing::fixed(interval),
+            None => Pacing::adaptive(interval, interval),
+        };
+        let beat = Beat {
+            pacing,
+            // Lists are the dear calls: the cards take turns, so that memory readings are not held up by all at once.
+            offset: Period::millis(u64::from(card.gpu.0 % 8) * 100 + 25),
+            spacing: SPACING,
+            poke: Arc::clone(&card.processes),
+            told_as: Some((card.gpu, ProbeKind::Processes)),
+        };
+        let (fleet, of) = (Arc::clone(self), Arc::clone(card));
+        let make = move || ProcessProbe::new(Arc::clone(&fleet), Arc::clone(&of));
+        self.must_start(
+            card,
+            &format!("proc:{}", card.gpu),
+            worker::spawn(&format!("proc:{}", card.gpu), self.studio.clone(), beat, make),
+        );
+    }
+
+    /// A thread that can't be started is told: its readings will not come.
+    fn must_start(&self, card: &Card, thread: &str, started: std::io::Result<()>) {
+        if let Err(error) = started {
+            let problem = Health::Problem {
+                gpu: Some(card.gpu),
+                what: format!("the thread {thread} can't be started").into(),
+                why: error.to_string().into(),
+                fix: "raise the limit of threads (`ulimit -u`)".into(),
+            };
+            self.studio.send(self.studio.clock.now(), SampleBody::Health(problem));
+        }
+    }
+}
