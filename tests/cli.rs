@@ -5,6 +5,21 @@ use std::fs;
 use assert_cmd::Command;
 use serde_json::Value;
 
+use crate::support::scenario::staged;
+
+/// Two cards; the memory call of the second never returns.
+const HANGING_CARD: &str = "
+[[device]]
+name = 'card'
+total = '8GiB'
+copies = 2
+
+[[fault]]
+call = 'nvmlDeviceGetMemoryInfo_v2'
+device = 1
+hang = true
+";
+
 /// The binary in an environment of its own.
 fn vramscope(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
@@ -152,6 +167,47 @@ fn once_json_adds_up_and_says_it_is_simulated() {
     let fields: Vec<&str> = device.keys().map(String::as_str).collect();
     insta::assert_snapshot!("json_fields_of_a_device", fields.join("\n"));
     assert!(device["risk"].is_null());
+}
+
+/// A driver's library that plays a scenario, in a folder of its own.
+fn library(scenario: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = staged(folder.path(), scenario).to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+#[test]
+fn the_sums_hold_on_any_driver() {
+    for scenario in ["eight", "mig", "wsl", "unified", "old-driver-v1", "old-lists", "five-field"] {
+        let (_folder, path) = library(scenario);
+        let said = run(&mut vramscope(&["once", "--json", "--nvml-lib", &path]));
+        assert_eq!(said.code, 0, "{scenario}: {}", said.err);
+        let document: Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!((&document["simulated"], &document["source"]), (&Value::Bool(false), &Value::from("nvml")), "{scenario}");
+        assert_identity(&document);
+    }
+}
+
+#[test]
+fn a_driver_that_does_not_answer_is_code_3_and_names_the_call() {
+    let (_folder, path) = library("hang-init");
+    refused(&mut vramscope(&["once", "--timeout", "2s", "--nvml-lib", &path]), 3, &["nvmlInit_v2", "2 s", "vramscope demo"]);
+    // One card that hangs: what the others say is printed all the same.
+    let (_folder, path) = library(HANGING_CARD);
+    let said = run(&mut vramscope(&["once", "--json", "--timeout", "3s", "--nvml-lib", &path]));
+    assert_eq!(said.code, 3, "{}", said.out);
+    assert!(said.err.contains("GPU 1") && said.err.contains("nvmlDeviceGetMemoryInfo_v2"), "{}", said.err);
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    assert_identity(&document);
+    assert!(document["devices"][0]["used"].is_u64() && document["devices"][1]["used"].is_null(), "{document:#}");
+}
+
+#[test]
+fn an_unknown_gpu_of_the_driver_is_a_usage_error() {
+    let (_folder, path) = library("idle");
+    for name in ["7", "GPU-none"] {
+        refused(&mut vramscope(&["once", "--gpus", name, "--nvml-lib", &path]), 2, &["--gpus", name]);
+    }
 }
 
 #[test]

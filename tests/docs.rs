@@ -3,6 +3,7 @@
 //! With `VRAMSCOPE_BLESS` set, the generated parts are written anew instead of compared.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +36,7 @@ fn keys() -> String {
     let mut out = String::from("| Keys | Do |\n|---|---|\n");
     for action in ACTIONS {
         let keys: Vec<String> = action.keys.iter().map(|key| format!("`{key}`")).collect();
-        out.push_str(&format!("| {} | {} |\n", keys.join(" "), action.help));
+        writeln!(out, "| {} | {} |", keys.join(" "), action.help).unwrap();
     }
     out
 }
@@ -61,10 +62,9 @@ fn the_sample_file_is_current_and_good() {
     let sample = docs::sample_file();
     current("assets/config.toml", &sample);
     // Also with every line switched on.
-    let on: String = sample
-        .lines()
-        .map(|line| format!("{}\n", line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line)))
-        .collect();
+    let on: Vec<&str> =
+        sample.lines().map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line)).collect();
+    let on = on.join("\n");
     let mut layers = Layers::new();
     file::push_text(&mut layers, "config.toml", &on).unwrap();
     assert_eq!(on.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')).count(), SETTINGS.len());

@@ -8,6 +8,7 @@
 
 mod cli;
 mod docs;
+mod fake;
 mod frames;
 mod keys;
 mod layering;

@@ -67,16 +67,16 @@ fn read(handle: &SourceHandle, samples: &SampleReceiver, monitor: &mut Monitor, 
     match handle.opened.recv_timeout(timeout.std()) {
         Ok(result) => result?,
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-            for sample in samples.queue.try_iter() {
-                monitor.ingest(&sample);
-            }
+            fold_waiting(samples, monitor);
             let snapshot = monitor.snapshot();
             let call = snapshot.driver_stall.map_or("nvmlInit_v2", |(call, _)| call);
             return Err(not_answering(&format!("{call} has not returned"), timeout));
         }
     }
+    // Every device is announced by now: one of which nothing else is known yet is waited for.
+    fold_waiting(samples, monitor);
     let complete = |snapshot: &Snapshot| snapshot.at >= begin && snapshot.devices.iter().all(|view| waits_for(view).is_none());
-    if !collect(samples, monitor, left(), complete) && !complete(&monitor.snapshot()) {
+    if !complete(&monitor.snapshot()) && !collect(samples, monitor, left(), complete) {
         let snapshot = monitor.snapshot();
         let waiting: Vec<String> = snapshot
             .devices
@@ -95,6 +95,13 @@ fn read(handle: &SourceHandle, samples: &SampleReceiver, monitor: &mut Monitor, 
             let call = view.call.unwrap_or("a call of the driver");
             Err(not_answering(&format!("GPU {}: {call} has not returned", view.gpu()), timeout))
         }
+    }
+}
+
+/// Folds what waits in the queue; not more than it holds, since a source may be faster than this.
+fn fold_waiting(samples: &SampleReceiver, monitor: &mut Monitor) {
+    for sample in samples.queue.try_iter().take(open::QUEUE) {
+        monitor.ingest(&sample);
     }
 }
 

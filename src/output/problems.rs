@@ -15,6 +15,9 @@ pub struct Problem {
     pub fix: Option<String>,
 }
 
+/// What helps against processes that can't be seen.
+const HOST_PIDS: &str = "in a container, run it with the host's process numbers (--pid=host)";
+
 /// All of them: of the whole, then by device.
 pub fn problems(snapshot: &Snapshot, now: Timestamp) -> Vec<Problem> {
     let mut out: Vec<Problem> = Vec::new();
@@ -68,10 +71,15 @@ fn of_device(view: &DeviceView, now: Timestamp, out: &mut Vec<Problem>) {
     for (whats, why) in grouped {
         out.push(Problem { gpu, what: whats.join(", "), why: why.to_string(), fix: remedy(why).map(str::to_owned) });
     }
-    let sizes: Vec<&Missing> = view.holders.iter().flat_map(|list| list.iter()).filter_map(|h| missing(&h.holder.used)).collect();
-    if let Some(why) = sizes.first() {
-        let what = format!("memory of {} of its processes", sizes.len());
-        out.push(Problem { gpu, what, why: why.to_string(), fix: remedy(why).map(str::to_owned) });
+    let holders = || view.holders.iter().flat_map(|list| list.iter());
+    let sizes: Vec<&Missing> = holders().filter_map(|holder| missing(&holder.holder.used)).collect();
+    let facts: Vec<&Missing> =
+        holders().filter_map(|holder| holder.process.as_ref().and_then(|process| missing(&process.command))).collect();
+    for (subject, missing, help) in [("memory", sizes, None), ("command", facts, Some(HOST_PIDS))] {
+        if let Some(why) = missing.first() {
+            let what = format!("{subject} of {} of its processes", missing.len());
+            out.push(Problem { gpu, what, why: why.to_string(), fix: help.or(remedy(why)).map(str::to_owned) });
+        }
     }
 }
 

@@ -41,6 +41,13 @@ impl Meter {
         self.newest = t;
     }
 
+    /// Nothing was read: the time until the next reading is no interval between readings.
+    pub fn pause(&mut self) {
+        if self.readings == 0 {
+            self.from = None;
+        }
+    }
+
     /// Whether it is time to tell.
     pub fn due(&self, now: Timestamp) -> bool {
         now.since(self.told) >= Period::millis(990) && !self.calls.is_empty()

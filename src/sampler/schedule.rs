@@ -95,7 +95,7 @@ impl Pacing {
 
     /// The interval now.
     pub fn current(&self) -> Period {
-        self.current
+        if self.adaptive { self.current.max(self.allowed) } else { self.current }
     }
 
     /// The shortest time between two readings made for a reason of their own, never below `least`.

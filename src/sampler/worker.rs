@@ -95,11 +95,13 @@ pub fn run<P: Probe>(studio: &Studio, mut beat: Beat, make: &mut dyn FnMut() -> 
     let (mut ticks, mut meter) = (Ticks::new(now, beat.offset), Meter::new(now));
     let (mut probe, mut panics) = (None, 0_u32);
     let mut last = Timestamp::ZERO;
-    let mut rest_until = Timestamp::ZERO;
+    // A rest ends early where a reading is asked for, the one after a panic does not.
+    let (mut rest_until, mut barred_until) = (Timestamp::ZERO, Timestamp::ZERO);
     while !studio.stop.load(Ordering::Relaxed) {
         let now = studio.clock.now();
         let asked = beat.poke.asked();
-        let wake = if asked { ticks.due().min(last + beat.pacing.spacing(beat.spacing)) } else { ticks.due() }.max(rest_until);
+        let regular = ticks.due().max(rest_until);
+        let wake = if asked { regular.min(last + beat.pacing.spacing(beat.spacing)) } else { regular }.max(barred_until);
         if now < wake {
             thread::park_timeout(wake.since(now).std());
             continue;
@@ -117,8 +119,9 @@ pub fn run<P: Probe>(studio: &Studio, mut beat: Beat, make: &mut dyn FnMut() -> 
             probe = None;
             let pause = Period((REST.0 << panics.min(6)).min(LONGEST_REST.0));
             panics += 1;
+            barred_until = done + pause;
             tell_panic(studio, done, thread.name().unwrap_or_default(), &*panic);
-            Look { spent: None, busy: false, rest: Some(pause), listened: true }
+            Look { spent: None, busy: false, rest: None, listened: true }
         });
         if !listened {
             return;
@@ -126,7 +129,10 @@ pub fn run<P: Probe>(studio: &Studio, mut beat: Beat, make: &mut dyn FnMut() -> 
         let interval = beat.pacing.next(busy);
         let missed = ticks.advance(done, interval);
         rest_until = rest.map_or(Timestamp::ZERO, |rest| now + rest);
-        let Some(spent) = spent else { continue };
+        let Some(spent) = spent else {
+            meter.pause();
+            continue;
+        };
         meter.note(now, spent, if rest.is_some() { 0 } else { missed });
         if meter.due(done) {
             if meter.readings() >= ENOUGH {

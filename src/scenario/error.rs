@@ -49,7 +49,7 @@ impl ScenarioError {
     pub(super) fn at(origin: &str, text: &str, span: Option<Range<usize>>, what: &str) -> Self {
         let offset = span.map_or(0, |span| span.start).min(text.len());
         let before = text.as_bytes().get(..offset).unwrap_or_default();
-        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let line = before.split(|&byte| byte == b'\n').count();
         let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let column = String::from_utf8_lossy(before.get(start..).unwrap_or_default()).chars().count() + 1;
         Self::Content { origin: clean(origin, 200), line, column, what: clean(&what.replace('\n', "; "), 300) }

@@ -126,9 +126,10 @@ pub(super) struct Instance {
     pub reserved: Size,
     #[serde(default)]
     pub overhead: Size,
-    pub gpu_instance: u32,
-    #[serde(default)]
-    pub compute_instance: u32,
+    #[serde(rename = "gpu_instance")]
+    pub gi: u32,
+    #[serde(default, rename = "compute_instance")]
+    pub ci: u32,
     #[serde(default)]
     pub from: Time,
     pub until: Option<Time>,
@@ -291,6 +292,11 @@ impl Scenario {
     /// One line that says what it shows.
     pub fn title(&self) -> &str {
         self.file.title.as_deref().unwrap_or(&self.name)
+    }
+
+    /// The file as it was read.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// How much of the story has passed when a viewer comes.

@@ -19,6 +19,7 @@ pub use error::ScenarioError;
 pub use fault::{Driver, ErrorCode, Fault, Lost, RowFormat};
 pub use file::Scenario;
 pub use stream::{Stream, StreamOptions};
+pub use values::Time;
 pub use world::{Ending, Place, Row, World};
 
 /// A scenario that comes with the program.

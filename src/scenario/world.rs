@@ -262,10 +262,9 @@ impl World {
     /// The moment of the story that is told at a time, and how often it was told before.
     fn local(&self, t: Timestamp) -> (u64, u64) {
         match self.after {
-            After::Continue => (t.0, 0),
             After::Stop(last) => (t.0.min(last), 0),
             After::Repeat { from, span } if t.0 >= from + span => (from + (t.0 - from) % span, (t.0 - from) / span),
-            After::Repeat { .. } => (t.0, 0),
+            After::Repeat { .. } | After::Continue => (t.0, 0),
         }
     }
 
@@ -550,7 +549,7 @@ fn lay_out(entries: &[Card], seed: u64) -> (Vec<Place>, u32) {
             card: parent,
             reserved: instance.reserved.0,
             size: instance.total.0,
-            instance: Some((instance.gpu_instance, instance.compute_instance)),
+            instance: Some((instance.gi, instance.ci)),
             overhead: instance.overhead.0.0,
             life: life(instance),
             instances: Vec::new(),

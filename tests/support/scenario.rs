@@ -1,5 +1,6 @@
 //! Scenarios for tests: the built-in ones, and those that only a test can want.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use vramscope::scenario::{SCENARIOS, Scenario, World};
@@ -21,4 +22,10 @@ pub fn world(name: &str) -> Arc<World> {
     let known: Vec<&str> = SCENARIOS.iter().map(|builtin| builtin.id).collect();
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}; built in: {known:?}"));
     Arc::new(World::new(&scenario).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// A fake driver library of its own for a scenario, given by name or as text.
+pub fn staged(dir: &Path, scenario: &str) -> PathBuf {
+    let text = FAULTY.iter().find(|(id, _)| *id == scenario).map_or(scenario, |(_, text)| text);
+    fake_nvml::stage(dir, text).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -75,7 +75,7 @@ pub const NAMES: &[&str] = &[
     "nvmlInit_v2",
     "nvmlDeviceGetCount_v2",
     "nvmlSystemGetDriverVersion",
-    "nvmlSystemGetCudaDriverVersion",
+    "nvmlSystemGetCudaDriverVersion_v2",
     "nvmlDeviceGetHandleByIndex_v2",
     "nvmlDeviceGetHandleByUUID",
     "nvmlDeviceGetUUID",

@@ -141,7 +141,7 @@ impl Probe for MemoryProbe {
                     if let Some(fault) = fault {
                         listened = self.card.post().memory(self.caller.now(), Err(fault));
                     }
-                    return self.look(false, Some(REST), listened);
+                    return Look { spent: None, ..self.look(false, Some(REST), listened) };
                 }
             },
         };

@@ -11,7 +11,7 @@ use super::memory::MemoryReader;
 use super::mig::{self, Instance};
 use super::rows::{self, Merge};
 use super::usage::UsageReader;
-use crate::domain::{Bytes, Gpu, Holder, HolderKind, Period, Pid, SampleBody, Timestamp, Usage};
+use crate::domain::{Bytes, Gpu, Holder, HolderKind, Missing, Period, Pid, SampleBody, Timestamp, Usage};
 use crate::sampler::{Caller, Look, Probe};
 
 /// Load is read about once a second, also where lists are read more often.
@@ -182,6 +182,17 @@ impl ProcessProbe {
         self.card.studio.send(t, SampleBody::Usage(Arc::new(usage)));
     }
 
+    /// Says once that the list of a lost device is not known.
+    fn tell_lost(&mut self, now: Timestamp) -> bool {
+        if self.handle.is_none() || !self.card.condition.is_lost() {
+            return true;
+        }
+        self.handle = None;
+        self.merge.clear();
+        let list = Err(Missing::Lost("no longer found by the driver".into()));
+        self.card.post().send(now, SampleBody::Holders { gpu: self.card.gpu, list })
+    }
+
     fn look(&mut self, rest: Option<Period>, listened: bool) -> Look {
         Look { spent: Some(self.caller.take_spent()), busy: true, rest, listened }
     }
@@ -196,7 +207,8 @@ impl Probe for ProcessProbe {
     fn read(&mut self, now: Timestamp) -> Look {
         let Some(handle) = self.take_handle() else {
             // The memory worker looks for it, and says what is wrong.
-            return self.look(Some(REST), true);
+            let listened = self.tell_lost(now);
+            return Look { spent: None, ..self.look(Some(REST), listened) };
         };
         self.refresh_instances(&handle, now);
         let instances: Vec<Instance> = lock(&self.card.instances).clone();
