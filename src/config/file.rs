@@ -139,7 +139,7 @@ mod tests {
             ("a = ", "c.toml:1: "),
         ] {
             let error = read(text).expect_err(text).to_string();
-            assert!(error.starts_with(&message), "{error}");
+            assert!(error.starts_with(message), "{error}");
         }
     }
 }

@@ -3,7 +3,9 @@
 use super::{ColorChoice, Environment};
 
 /// How many colours a screen may use. Every meaning also has a glyph or a word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumString, strum::EnumIter)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumString, strum::EnumIter,
+)]
 #[strum(serialize_all = "lowercase")]
 pub enum Palette {
     /// No colours: bold, dim and reverse only.
