@@ -220,6 +220,19 @@ fn gpus_can_be_chosen() {
 }
 
 #[test]
+fn the_log_is_a_file_without_escape_codes() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("vramscope.log");
+    for runs in 1..=2 {
+        let said = run(&mut vramscope(&["once", "--source", "demo:idle", "--log", log.to_str().unwrap()]));
+        assert_eq!((said.code, said.err.as_str()), (0, ""));
+        let text = fs::read_to_string(&log).unwrap();
+        assert_eq!(text.matches("started").count(), runs, "it is continued: {text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+}
+
+#[test]
 fn scenarios_are_listed() {
     let said = run(&mut vramscope(&["demo", "--list"]));
     assert_eq!(said.code, 0, "{}", said.err);

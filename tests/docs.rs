@@ -96,3 +96,23 @@ fn every_theme_file_is_in_its_slice_and_the_first_is_the_default() {
     let default = SETTINGS.iter().find(|setting| setting.name == "theme").map(|setting| setting.default);
     assert_eq!(default, THEMES.first().map(|theme| theme.name));
 }
+
+#[test]
+fn every_source_file_is_compiled() {
+    let mut folders = vec![root().join("src")];
+    while let Some(folder) = folders.pop() {
+        let top = if folder.ends_with("src") { "lib.rs" } else { "mod.rs" };
+        let parent = fs::read_to_string(folder.join(top)).unwrap();
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let source = path.extension().is_some_and(|ext| ext == "rs");
+            if path.is_dir() && name != "snapshots" {
+                folders.push(path.clone());
+            } else if !source || ["lib", "main", "mod"].contains(&name.as_str()) {
+                continue;
+            }
+            assert!(parent.contains(&format!("mod {name};")), "{} is in no module", path.display());
+        }
+    }
+}

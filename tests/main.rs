@@ -1,10 +1,5 @@
 //! All integration tests, in one binary.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::print_stderr,
-    reason = "a test fails by panicking, and says what it skips"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod cli;
 mod docs;

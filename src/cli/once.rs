@@ -107,6 +107,9 @@ fn fold_waiting(samples: &SampleReceiver, monitor: &mut Monitor) {
 
 /// What a device still lacks for a complete line: the call that should give it.
 fn waits_for(view: &DeviceView) -> Option<&'static str> {
+    if view.state == DeviceState::Lost {
+        return None;
+    }
     let pending = Missing::Pending;
     if view.memory.as_ref().err() == Some(&pending) {
         return Some(view.call.unwrap_or("nvmlDeviceGetMemoryInfo"));

@@ -364,8 +364,15 @@ impl Tracked {
             DeviceState::Failed => Missing::Failed(call.unwrap_or("see the log").into()),
         };
         Arc::make_mut(&mut view.series).gap();
-        view.headroom = Err(missing.clone());
-        view.memory = Err(missing);
+        // The reading that failed tells more than the name of the call.
+        let told = matches!(
+            (&view.memory, &missing),
+            (Err(Missing::Failed(_)), Missing::Failed(_)) | (Err(Missing::Lost(_)), Missing::Lost(_))
+        );
+        if !told || state == DeviceState::Stalled {
+            view.headroom = Err(missing.clone());
+            view.memory = Err(missing);
+        }
     }
 
     /// Nothing is known since `from`: what was read later stays.

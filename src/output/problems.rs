@@ -63,6 +63,10 @@ fn of_device(view: &DeviceView, now: Timestamp, out: &mut Vec<Problem>) {
     let mut grouped: Vec<(Vec<&str>, &Missing)> = Vec::new();
     for (what, why) in readings {
         let Some(why) = why else { continue };
+        // A card that is lost has been asked for nothing else.
+        if view.state == DeviceState::Lost && *why == Missing::Pending {
+            continue;
+        }
         match grouped.iter_mut().find(|(_, known)| *known == why) {
             Some((whats, _)) => whats.push(what),
             None => grouped.push((vec![what], why)),

@@ -100,6 +100,9 @@ impl App {
                 panel.render(&world, &self.look, place, buf);
             }
         }
+        if self.options.ascii {
+            to_ascii(buf);
+        }
     }
 
     /// The snapshot to show, and the time of the freeze.
@@ -290,5 +293,23 @@ impl App {
             PanelId::Timeline | PanelId::Multiples => self.ask(panel, zoom),
             _ => self.ask(panel, action),
         };
+    }
+}
+
+/// Replaces what is left of other characters where the terminal shows ASCII alone.
+fn to_ascii(buf: &mut Buffer) {
+    for cell in &mut buf.content {
+        if !cell.symbol().is_ascii() {
+            let symbol = match cell.symbol() {
+                "↑" => "^",
+                "↓" => "v",
+                "←" => "<",
+                "→" => ">",
+                "…" => "~",
+                "µ" => "u",
+                _ => "?",
+            };
+            cell.set_symbol(symbol);
+        }
     }
 }

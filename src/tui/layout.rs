@@ -52,8 +52,8 @@ impl Layout {
         self.0[PanelId::Header as usize] = rows.take(1);
         self.0[PanelId::Answer as usize] = rows.take(if area.width < 110 && area.height >= 20 { 2 } else { 1 });
         rows.take(u16::from(roomy));
-        // Titles and legend; at most a third of the screen, more cards scroll.
-        let most = (area.height / 3).max(4);
+        // Titles and legend; at most a third of the screen, of a small one a quarter: more cards scroll.
+        let most = if roomy { area.height / 3 } else { area.height / 4 };
         let legend = u16::from(area.height >= 24);
         let devices = 1 + (cards as u16).clamp(1, most) + legend;
         self.0[PanelId::Devices as usize] = rows.take(if look.large { devices.min(6) } else { devices });
@@ -64,8 +64,8 @@ impl Layout {
         }
         rows.take(u16::from(roomy));
         let rest = rows.left();
-        // The timeline is the instrument and gets most; a table of four rows is the least.
-        let timeline = if look.large { rest } else { (rest * 3 / 5).clamp(8.min(rest), rest) };
+        // The timeline is the instrument and gets most; a title, an axis and six rows in between are the least.
+        let timeline = if look.large { rest } else { (rest * 3 / 5).clamp(8.min(rest.saturating_sub(5)), rest) };
         let place = rows.take(timeline);
         self.0[timeline_panel(look) as usize] = place;
         if roomy && !look.large {

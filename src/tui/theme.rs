@@ -240,11 +240,10 @@ fn color(word: &str) -> Option<Color> {
 fn fit(color: Color, palette: Palette) -> Option<Color> {
     match (palette, color) {
         (Palette::None, _) => None,
-        (Palette::TrueColor, color) | (Palette::Ansi256, color @ Color::Indexed(_)) => Some(color),
         (Palette::Ansi256, Color::Rgb(r, g, b)) => Some(Color::Indexed(nearest_256(r, g, b))),
         (Palette::Ansi16, Color::Rgb(r, g, b)) => Some(nearest_16((r, g, b))),
         (Palette::Ansi16, Color::Indexed(index)) => Some(nearest_16(rgb_of(index))),
-        (_, color) => Some(color),
+        (Palette::Ansi16 | Palette::Ansi256 | Palette::TrueColor, color) => Some(color),
     }
 }
 

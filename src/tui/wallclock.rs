@@ -69,7 +69,7 @@ impl WallClock {
         let local = self.local(t);
         let s = local.rem_euclid(86_400);
         if step >= Period::secs(86_400) || (step >= Period::secs(10_800) && s == 0) {
-            self.date(local)
+            Self::date(local)
         } else if step >= Period::secs(60) {
             format!("{:02}:{:02}", s / 3_600, s / 60 % 60)
         } else {
@@ -78,7 +78,7 @@ impl WallClock {
     }
 
     /// `Mon 30`.
-    fn date(self, local: i64) -> String {
+    fn date(local: i64) -> String {
         jiff::Timestamp::from_second(local).map_or_else(|_| String::new(), |at| at.strftime("%a %d").to_string())
     }
 }
@@ -91,7 +91,7 @@ mod tests {
     fn ticks_are_round_on_the_local_clock() {
         // 2026-11-30T14:00:00.5Z, in a zone of +05:30.
         let created = Wall(1_796_047_200_500_000);
-        let zone = TimeZone::fixed(jiff::tz::offset(5).saturating_add(jiff::SignedDuration::from_mins(30)));
+        let zone = TimeZone::fixed(jiff::tz::Offset::from_seconds(19_800).expect("a legal offset"));
         let clock = WallClock::new(created, &zone, Timestamp::ZERO);
         assert_eq!(clock.time(Timestamp::ZERO), "19:30:00");
         let ticks: Vec<_> = clock.ticks(Timestamp::ZERO, Timestamp::secs(70), Period::secs(30)).collect();

@@ -120,18 +120,14 @@ pub fn short_name(holder: &HolderView) -> String {
     let script = if program.starts_with("python") {
         let mut module = false;
         words
-            .find_map(|word| match word {
-                "-m" => {
-                    module = true;
-                    None
-                }
-                _ if word.starts_with('-') => None,
-                _ => Some(word),
+            .find(|word| {
+                module |= *word == "-m";
+                !word.starts_with('-')
             })
             .map(|word| if module { short_module(word).to_owned() } else { base(word) })
     } else if LAUNCHERS.contains(&program.as_str()) {
         // Their options take values: only the ending tells the script.
-        words.find(|word| word.ends_with(".py")).map(base)
+        words.find(|word| std::path::Path::new(word).extension().is_some_and(|ending| ending == "py")).map(base)
     } else {
         None
     };

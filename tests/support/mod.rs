@@ -1,4 +1,5 @@
 //! What several tests need.
 
+pub mod frames;
 pub mod nvml;
 pub mod scenario;

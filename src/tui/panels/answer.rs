@@ -83,12 +83,23 @@ pub fn sentences(world: &World<'_>) -> Vec<(String, Role)> {
         }
         return out;
     }
+    if world.past.is_none() && world.cards.len() > 1 && world.cards.iter().all(is_idle) {
+        out.push(("All cards are free: nobody holds memory on them.".into(), Role::Text));
+        return out;
+    }
     let fullest = fullest(world);
     if let Some(card) = fullest {
         out.push((about_fullest(world, card), Role::Text));
     }
     out.extend(foreign(world, fullest));
     out
+}
+
+/// Whether nobody holds memory on a card, and little else does.
+fn is_idle(card: &Card<'_>) -> bool {
+    card.is_fresh()
+        && card.view.holders.as_ref().is_ok_and(|list| list.is_empty())
+        && card.fullness().is_some_and(|fullness| fullness < 0.02)
 }
 
 /// The fullest card that answers; MIG parents are spoken for by their instances.
@@ -123,7 +134,7 @@ fn about_fullest(world: &World<'_>, card: &Card<'_>) -> String {
             .process
             .as_ref()
             .and_then(|process| process.user.as_ref().ok())
-            .map_or("another user's".to_owned(), |user| user.to_string()),
+            .map_or("another user's".to_owned(), std::string::ToString::to_string),
     };
     let who = short_name(holder);
     format!("{when}{name}: {left}; {who} ({}, {owner}) holds {} GiB.", holder.pid(), gib(Some(used)))

@@ -52,7 +52,7 @@ impl Columns {
         };
         let numbers = if width < 60 { 13 } else { 20 };
         let x = area.x + 6;
-        let util = x + name + if name > 0 { 1 } else { 0 } + 4;
+        let util = x + name + u16::from(name > 0) + 4;
         let bar = util + 2;
         let right = area.right().saturating_sub(1 + if note > 0 { note + 2 } else { 0 });
         let columns = right.saturating_sub(numbers + bar);
@@ -179,7 +179,7 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
     put(buf, columns.name.0, area.y, columns.name.1, &fit_words(card.name(), columns.name.1), text);
     let util = match (&card.view.utilization, world.past) {
         (_, Some(_)) => String::new(),
-        (Ok(percent), None) if !old => format!("{percent:.0}%"),
+        (Ok(percent), None) if !old => format!("{:.0}%", percent.abs()),
         (Err(missing), None) if !old => missing.word().to_owned(),
         _ => "-".to_owned(),
     };
@@ -244,7 +244,7 @@ fn parts(world: &World<'_>, card: &Card<'_>, old: bool) -> [Part; 9] {
             size: card.figures.slices[at],
             glyph: world.glyphs.slices[at],
             style: if old { style.add_modifier(Modifier::DIM) } else { style },
-            elastic: matches!(slice, Slice::Free | Slice::Reserved),
+            elastic: matches!(slice, Slice::Free | Slice::Reserved | Slice::Unattributed),
         }
     })
 }

@@ -18,7 +18,9 @@ impl Panel for Header {
         let right = right_end(world, look);
         // From the right: what matters most keeps its place when the screen gets narrow.
         let mut x = area.right().saturating_sub(1);
-        let least = area.x + 11;
+        let host =
+            world.snapshot.header.as_ref().and_then(|header| header.host.as_deref()).map_or(0, |host| width(host).min(20) + 2);
+        let least = area.x + 11 + if area.width < 60 { 0 } else { host };
         let mut kept = Vec::with_capacity(right.len());
         for (text, role) in right {
             let columns = width(&text);
@@ -81,11 +83,11 @@ fn right_end(world: &World<'_>, look: &Look) -> Vec<(String, Role)> {
     }
     if let Some(pace) = pace(world, look) {
         let role = if pace.backed_off { Role::Notice } else { Role::Dim };
-        facts.push((format!("{:>14}", format!("a call {}", pace.call)), role));
         let got = pace.achieved.map_or(String::new(), |got| format!(", got {got}"));
         let why = if pace.backed_off { " (eased: calls are slow)" } else { "" };
         // Of a fixed width, so that nothing to its left moves when a digit more is needed.
         facts.push((format!("{:>24}", format!("every {}{got}{why}", pace.asked)), role));
+        facts.push((format!("{:>14}", format!("a call {}", pace.call)), role));
     }
     facts
 }

@@ -45,6 +45,11 @@ impl Panel for Multiples {
         rule.render(Rect { height: 1, ..area }, buf);
         let inner =
             Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(2), height: area.height.saturating_sub(1) };
+        if world.cards.is_empty() {
+            let text = "The memory of every card over time will be drawn here.";
+            put(buf, inner.x + 2, inner.y + inner.height / 2, inner.width.saturating_sub(2), text, world.style(Role::Dim));
+            return;
+        }
         let (columns, rows) = grid(world.cards.len(), inner);
         if columns == 0 || rows == 0 {
             return;

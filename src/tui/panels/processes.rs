@@ -123,10 +123,14 @@ fn title(world: &World<'_>, look: &Look, holders: usize, shown: Option<RangeIncl
             .and_then(|card| card.view.holders_at)
             .map_or(String::new(), |t| format!(", as of {} ago", world.now.since(t))),
     };
-    let many = if holders == 1 { "process" } else { "processes" };
+    let many = match holders {
+        0 => "no process".to_owned(),
+        1 => "1 process".to_owned(),
+        _ => format!("{holders} processes"),
+    };
     let rows = shown.map_or(String::new(), |rows| format!(", rows {} to {}", rows.start(), rows.end()));
-    let title = format!("{holders} {many} on {place}{when}{rows}");
-    let right = if !world.has_host_row { world.snapshot.host.map_or(String::new(), host::short) } else { String::new() };
+    let title = format!("{many} on {place}{when}{rows}");
+    let right = world.snapshot.host.filter(|_| !world.has_host_row).map_or_else(String::new, host::short);
     Rule {
         title: &title,
         right: &right,

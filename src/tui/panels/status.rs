@@ -92,11 +92,11 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     let figures = &card.figures;
     let mut out = format!("GPU {}", card.gpu());
     if let Some(trouble) = card.trouble(world.now).filter(|_| world.past.is_none()) {
-        out += &format!(": {trouble}");
+        say(&mut out, format_args!(": {trouble}"));
     }
     match (figures.used, card.stale) {
-        (Some(used), Some(age)) => out += &format!("; {age} ago: {} GiB used", gib(Some(used))),
-        (Some(used), None) => out += &format!(": {} GiB used", gib(Some(used))),
+        (Some(used), Some(age)) => say(&mut out, format_args!("; {age} ago: {} GiB used", gib(Some(used)))),
+        (Some(used), None) => say(&mut out, format_args!(": {} GiB used", gib(Some(used)))),
         (None, _) => {}
     }
     let parts: Vec<String> = Slice::iter()
@@ -105,34 +105,34 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
         .map(|slice| format!("{} {}", gib(Some(Bytes(figures.slices[slice as usize]))), slice.name()))
         .collect();
     if !parts.is_empty() {
-        out += &format!(" = {}", parts.join(" + "));
+        say(&mut out, format_args!(" = {}", parts.join(" + ")));
     } else if figures.slices[Slice::InUse as usize] > 0 && card.view.holders.is_ok() && world.past.is_none() {
         out += " (by whom is not told)";
     }
     if let Some(beyond) = figures.beyond {
-        out += &format!(" (the processes, read at another moment, add up to {} more)", gib(Some(beyond)));
+        say(&mut out, format_args!(" (the processes, read at another moment, add up to {} more)", gib(Some(beyond))));
     }
     if let Some(free) = figures.free {
-        out += &format!("; {} free", gib(Some(free)));
+        say(&mut out, format_args!("; {} free", gib(Some(free))));
     }
     match figures.reserved {
-        Some(reserved) => out += &format!(", {} reserved", gib(Some(reserved))),
+        Some(reserved) => say(&mut out, format_args!(", {} reserved", gib(Some(reserved)))),
         None if card.view.device.memory == MemoryKind::Unified => out += " on the host, whose memory it is",
         None if figures.used.is_some() => out += ", used includes what the driver keeps",
         None => {}
     }
     if let Some((t, peak)) = card.view.peak {
-        out += &format!("; peak {} at {}", gib(Some(peak)), world.time(t));
+        say(&mut out, format_args!("; peak {} at {}", gib(Some(peak)), world.time(t)));
     }
     if world.past.is_none() && card.is_fresh() {
         let reading = |reading: &Reading<f32>, unit: &str| reading.as_ref().ok().map(|value| format!("; {value:.0} {unit}"));
         out.extend(reading(&card.view.temperature, if world.options.ascii { "C" } else { "°C" }));
         out.extend(reading(&card.view.power, "W"));
         if let Err(missing) = &card.view.utilization {
-            out += &format!("; util: {missing}");
+            say(&mut out, format_args!("; util: {missing}"));
         }
         if let Err(missing) = &card.view.holders {
-            out += &format!("; processes: {missing}");
+            say(&mut out, format_args!("; processes: {missing}"));
         }
     }
     out + "."
@@ -160,26 +160,26 @@ fn about_row(world: &World<'_>, row: &Row<'_>) -> String {
 fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String {
     let mut out = format!("{} ({}), {}", short_name(holder), holder.pid(), relation(row).name());
     match &row.used {
-        Ok(used) => out += &format!(": {} GiB on GPU {}", gib(Some(*used)), row.gpu),
-        Err(missing) => out += &format!(": its memory on GPU {} is missing: {missing}", row.gpu),
+        Ok(used) => say(&mut out, format_args!(": {} GiB on GPU {}", gib(Some(*used)), row.gpu)),
+        Err(missing) => say(&mut out, format_args!(": its memory on GPU {} is missing: {missing}", row.gpu)),
     }
     if let Some((t, peak)) = holder.peak {
-        out += &format!(", peak {} at {}", gib(Some(peak)), world.time(t));
+        say(&mut out, format_args!(", peak {} at {}", gib(Some(peak)), world.time(t)));
     }
     if let (Some(clock), Some(process)) = (world.clock, &holder.process)
         && let Some(running) = process.running(clock.wall(world.moment()))
     {
-        out += &format!("; runs for {running}");
+        say(&mut out, format_args!("; runs for {running}"));
     }
     if let Some(container) = holder.process.as_ref().and_then(|process| process.container.as_deref()) {
-        out += &format!("; in {container}");
+        say(&mut out, format_args!("; in {container}"));
     }
     if holder.process.is_none() {
         out += "; nothing else is known of it: it lives in another PID namespace or is gone";
     }
     let mut missing = |what: &str, why: Option<&Missing>| {
         if let Some(why) = why {
-            out += &format!("; {what}: {why}");
+            say(&mut out, format_args!("; {what}: {why}"));
         }
     };
     if world.past.is_some() {
@@ -195,4 +195,9 @@ fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String
         missing("command", process.command.as_ref().err());
     }
     out + "."
+}
+
+/// Adds to a sentence.
+fn say(sentence: &mut String, text: std::fmt::Arguments<'_>) {
+    std::fmt::Write::write_fmt(sentence, text).expect("a String takes every text");
 }

@@ -297,7 +297,7 @@ pub fn time_axis(world: &World<'_>, look: &Look, window: Window, plot: Rect, buf
     let (from, to) = window.range();
     let step = super::super::wallclock::WallClock::step(Period(window.column.0 * 16));
     let now = (look.end.is_none() && look.cursor.is_none()).then_some("now");
-    let end = plot.right() - now.map_or(0, |now| now.len() as u16 + 1);
+    let end = plot.right().saturating_sub(now.map_or(0, |now| now.len() as u16 + 1));
     let mut free = plot.x;
     for (t, label) in clock.ticks(from, to, step) {
         let Some(at) = window.column_of(t) else { continue };

@@ -168,13 +168,13 @@ mod tests {
     use super::*;
     use crate::domain::{Period, Series, Timestamp};
 
-    fn plot(glyphs: &'static Glyphs, dotted_band: bool) -> Buffer {
+    fn plot(glyphs: &'static Glyphs, seconds: u64, dotted_band: bool) -> Buffer {
         let mut series = Series::device();
         for (second, gib) in [(0, 20), (1, 20), (2, 40), (3, 40), (4, 80), (5, 40), (6, 40), (7, 0)] {
             series.push(Timestamp::secs(second), Bytes::gib(gib));
         }
         series.gap();
-        let buckets = series.buckets(Timestamp::ZERO, Period::secs(1), 20, Timestamp::secs(9));
+        let buckets = series.buckets(Timestamp::ZERO, Period::secs(seconds), 20, Timestamp::secs(9));
         let style = Style::new();
         let style = PlotStyle { line: style, fill: style, band: style, dotted_band };
         let mut buf = Buffer::empty(Rect::new(0, 0, 10, 3));
@@ -184,18 +184,21 @@ mod tests {
 
     #[test]
     fn a_spike_reaches_its_height_and_a_gap_is_blank() {
-        insta::assert_snapshot!(text(&plot(&UNICODE, false)), @r"
-          ⡇       
-         ⢠⣧⣠⡀     
-        ⣶⣾⣿⣿⣇     
-        ");
-        insta::assert_snapshot!(text(&plot(&ASCII, false)), @"");
+        assert_eq!(text(&plot(&UNICODE, 1, false)), ["  ⡇", " ⣤⣧⡄", "⣶⣿⣿⣇"]);
+        assert_eq!(text(&plot(&ASCII, 1, false)), ["  :", " **:", "*##*"]);
     }
 
-    fn text(buf: &Buffer) -> String {
-        buf.content()
-            .chunks(usize::from(buf.area.width))
-            .map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>() + "\n")
-            .collect()
+    #[test]
+    fn without_colours_the_band_is_dotted() {
+        // One bucket from 20 to 80 GiB.
+        let solid = text(&plot(&UNICODE, 7, false));
+        assert_eq!(solid, ["⡇", "⡇", "⣇"]);
+        let dotted = text(&plot(&UNICODE, 7, true));
+        assert_eq!(dotted[0], "⠅");
+    }
+
+    fn text(buf: &Buffer) -> Vec<String> {
+        let row = |row: &[ratatui::buffer::Cell]| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>();
+        buf.content().chunks(usize::from(buf.area.width)).map(|cells| row(cells).trim_end().to_owned()).collect()
     }
 }
