@@ -1,1 +1,263 @@
 //! Output and exit codes of the commands.
+
+use std::fs;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+use crate::support::scenario::staged;
+
+/// Two cards; the memory call of the second never returns.
+const HANGING_CARD: &str = "
+[[device]]
+name = 'card'
+total = '8GiB'
+copies = 2
+
+[[fault]]
+call = 'nvmlDeviceGetMemoryInfo_v2'
+device = 1
+hang = true
+";
+
+/// The binary in an environment of its own.
+fn vramscope(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
+    command.env_clear().env("HOME", "/nonexistent").env("LANG", "C.UTF-8").args(args);
+    command
+}
+
+/// What a run said and how it ended.
+struct Said {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn run(command: &mut Command) -> Said {
+    let output = command.output().unwrap();
+    Said {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A run that fails with this code and says all of these.
+fn refused(command: &mut Command, code: i32, words: &[&str]) {
+    let said = run(command);
+    assert_eq!(said.code, code, "{command:?}: {}{}", said.out, said.err);
+    assert_eq!(said.out, "", "{command:?}");
+    for word in words {
+        assert!(said.err.contains(word), "{command:?}: no `{word}` in {}", said.err);
+    }
+    assert!(!said.err.contains('\u{1b}'), "escape codes: {:?}", said.err);
+}
+
+#[test]
+fn bad_usage_names_the_option() {
+    for (args, words) in [
+        (&["--interval", "0", "once"][..], &["--interval", "too short", "1ms"][..]),
+        (&["once", "--interval", "1x"], &["--interval", "`1x`", "250ms"]),
+        (&["once", "--timeout", "soon"], &["--timeout", "`soon`"]),
+        (&["once", "--process-interval=0ms"], &["--process-interval", "too short"]),
+        (&["once", "--gpus", "0,first"], &["--gpus", "`first`"]),
+        (&["once", "--source", "cuda"], &["--source", "`cuda`", "demo:SCENARIO"]),
+        (&["once", "--source", "demo", "--gpus", "99"], &["--gpus", "99"]),
+        (&["once", "--source", "demo:nowhere"], &["--source", "nowhere"]),
+        (&["demo", "nowhere"], &["SCENARIO", "nowhere"]),
+        (&["demo", "--source", "nvml"], &["--source"]),
+        (&["--theme", "mud"], &["--theme", "mud"]),
+        (&["--frobnicate"], &["--frobnicate"]),
+        (&["frobnicate"], &["frobnicate"]),
+        (&["once", "--config", "/nonexistent/c.toml"], &["--config", "/nonexistent/c.toml"]),
+        (&["once", "--source", "demo", "--log", "/nonexistent/x.log"], &["--log", "/nonexistent/x.log"]),
+    ] {
+        refused(&mut vramscope(args), 2, words);
+    }
+}
+
+#[test]
+fn bad_variables_and_files_are_named() {
+    refused(vramscope(&["once"]).env("VRAMSCOPE_INTERVAL", "0"), 2, &["VRAMSCOPE_INTERVAL", "too short"]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("vramscope/config.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "mouse = true\nintervall = '1s'\n").unwrap();
+    let words = ["config.toml:2", "`intervall`", "did you mean `interval`?"];
+    refused(vramscope(&["once"]).env("XDG_CONFIG_HOME", folder.path()), 2, &words);
+    fs::write(&file, "[interval\n").unwrap();
+    refused(&mut vramscope(&["once", "--config", file.to_str().unwrap()]), 2, &["config.toml:1"]);
+    // Neither keeps what reads no settings from working.
+    assert_eq!(run(vramscope(&["man"]).env("XDG_CONFIG_HOME", folder.path())).code, 0);
+}
+
+#[test]
+fn a_bad_scenario_names_file_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    fs::write(&file, "name = 'mine'\nfrobs = 3\n").unwrap();
+    let path = file.to_str().unwrap();
+    refused(&mut vramscope(&["demo", path]), 2, &["mine.toml:2"]);
+    refused(&mut vramscope(&["once", "--source", &format!("demo:{path}")]), 2, &["mine.toml:2"]);
+}
+
+#[test]
+fn without_a_library_the_way_out_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("libnvidia-ml.so.1");
+    fs::write(&text, "no library").unwrap();
+    for path in ["/nonexistent/libnvidia-ml.so.1", text.to_str().unwrap()] {
+        for args in [&["once", "--nvml-lib", path][..], &["once", "--json", "--nvml-lib", path], &["--nvml-lib", path]] {
+            refused(&mut vramscope(args), 3, &[path, "vramscope demo"]);
+        }
+    }
+}
+
+#[test]
+fn once_shows_the_simulated_node_as_a_table() {
+    for args in [&["once", "--source", "demo"][..], &["demo"], &["--source", "demo"], &["top", "--source", "demo"]] {
+        let said = run(&mut vramscope(args));
+        assert_eq!(said.code, 0, "{}", said.err);
+        assert!(said.out.starts_with("SIMULATED"), "{}", said.out);
+        assert!(!said.out.contains('\u{1b}'), "escape codes in {:?}", said.out);
+        for line in said.out.lines() {
+            assert!(line.chars().count() <= 100, "wider than 100 columns: {line}");
+        }
+        assert_eq!(said.err, "");
+    }
+    let said = run(&mut vramscope(&["once", "--source", "demo", "--ascii"]));
+    assert!(said.out.is_ascii(), "{}", said.out);
+}
+
+/// `total = free + (reserved or 0) + used` and `used = Σ holders + unattributed − excess`, to the byte.
+pub fn assert_identity(document: &Value) {
+    let devices = document["devices"].as_array().unwrap();
+    assert!(!devices.is_empty());
+    for device in devices {
+        let bytes = |name: &str| device[name].as_i64();
+        if let (Some(total), Some(free), Some(used)) = (bytes("total"), bytes("free"), bytes("used")) {
+            assert_eq!(total, free + bytes("reserved").unwrap_or(0) + used, "{device:#}");
+        }
+        if let (Some(used), Some(holders)) = (bytes("used"), device["holders"].as_array()) {
+            let sizes: Vec<Option<i64>> = holders.iter().map(|holder| holder["used"].as_i64()).collect();
+            let known: i64 = sizes.iter().flatten().sum();
+            if sizes.iter().all(Option::is_some) {
+                assert_eq!(used, known + bytes("unattributed").unwrap() - bytes("excess").unwrap(), "{device:#}");
+            } else {
+                assert!(device["unattributed"].is_null() && device["excess"].is_null(), "{device:#}");
+                assert_eq!(bytes("unexplained"), Some((used - known).max(0)), "{device:#}");
+            }
+        }
+    }
+}
+
+#[test]
+fn once_json_adds_up_and_says_it_is_simulated() {
+    let said = run(&mut vramscope(&["once", "--json", "--source", "demo"]));
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.out.ends_with("}\n"));
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(document["version"], 1);
+    assert_eq!(document["simulated"], true);
+    assert_eq!(document["findings"], serde_json::json!([]));
+    assert!(document["time"].as_str().unwrap().ends_with('Z'));
+    assert_identity(&document);
+    let device = document["devices"][0].as_object().unwrap();
+    let fields: Vec<&str> = device.keys().map(String::as_str).collect();
+    insta::assert_snapshot!("json_fields_of_a_device", fields.join("\n"));
+    assert!(device["risk"].is_null());
+}
+
+/// A driver's library that plays a scenario, in a folder of its own.
+fn library(scenario: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = staged(folder.path(), scenario).to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+#[test]
+fn the_sums_hold_on_any_driver() {
+    for scenario in ["eight", "mig", "wsl", "unified", "old-driver-v1", "old-lists", "five-field"] {
+        let (_folder, path) = library(scenario);
+        let said = run(&mut vramscope(&["once", "--json", "--nvml-lib", &path]));
+        assert_eq!(said.code, 0, "{scenario}: {}", said.err);
+        let document: Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!((&document["simulated"], &document["source"]), (&Value::Bool(false), &Value::from("nvml")), "{scenario}");
+        assert_identity(&document);
+    }
+}
+
+#[test]
+fn a_driver_that_does_not_answer_is_code_3_and_names_the_call() {
+    let (_folder, path) = library("hang-init");
+    refused(&mut vramscope(&["once", "--timeout", "2s", "--nvml-lib", &path]), 3, &["nvmlInit_v2", "2 s", "vramscope demo"]);
+    // One card that hangs: what the others say is printed all the same.
+    let (_folder, path) = library(HANGING_CARD);
+    let said = run(&mut vramscope(&["once", "--json", "--timeout", "3s", "--nvml-lib", &path]));
+    assert_eq!(said.code, 3, "{}", said.out);
+    assert!(said.err.contains("GPU 1") && said.err.contains("nvmlDeviceGetMemoryInfo_v2"), "{}", said.err);
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    assert_identity(&document);
+    assert!(document["devices"][0]["used"].is_u64() && document["devices"][1]["used"].is_null(), "{document:#}");
+}
+
+#[test]
+fn an_unknown_gpu_of_the_driver_is_a_usage_error() {
+    let (_folder, path) = library("idle");
+    for name in ["7", "GPU-none"] {
+        refused(&mut vramscope(&["once", "--gpus", name, "--nvml-lib", &path]), 2, &["--gpus", name]);
+    }
+}
+
+#[test]
+fn gpus_can_be_chosen() {
+    let said = run(&mut vramscope(&["once", "--json", "--source", "demo", "--gpus", "1"]));
+    assert_eq!(said.code, 0, "{}", said.err);
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    let gpus: Vec<i64> = document["devices"].as_array().unwrap().iter().map(|device| device["gpu"].as_i64().unwrap()).collect();
+    assert_eq!(gpus, [1]);
+}
+
+#[test]
+fn scenarios_are_listed() {
+    let said = run(&mut vramscope(&["demo", "--list"]));
+    assert_eq!(said.code, 0, "{}", said.err);
+    for scenario in vramscope::scenario::SCENARIOS {
+        assert!(said.out.lines().any(|line| line.starts_with(scenario.id)), "no {} in {}", scenario.id, said.out);
+    }
+}
+
+#[test]
+fn help_completions_and_man_come_from_one_description() {
+    let help = run(vramscope(&["--help"]).env("COLUMNS", "100"));
+    assert_eq!(help.code, 0);
+    insta::assert_snapshot!("help", help.out);
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = run(&mut vramscope(&["completions", shell]));
+        assert_eq!(script.code, 0);
+        assert!(script.out.contains("process-interval") && script.out.contains("demo"), "{shell}");
+    }
+    let man = run(&mut vramscope(&["man"]));
+    assert!(man.out.contains(".SH COMMANDS") && man.out.contains("EXIT STATUS"));
+    for setting in vramscope::config::SETTINGS {
+        assert!(help.out.contains(&format!("--{}", setting.name)), "{}", setting.name);
+        assert!(help.out.contains(setting.variable), "{}", setting.variable);
+        assert!(man.out.contains(&setting.name.replace('-', "\\-")), "{}", setting.name);
+    }
+}
+
+#[test]
+fn a_reader_who_leaves_is_no_error() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_vramscope"))
+        .args(["completions", "bash"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert_eq!(output.status.code(), Some(0));
+}

@@ -1,1 +1,98 @@
 //! Registries are complete and generated documents current.
+//!
+//! With `VRAMSCOPE_BLESS` set, the generated parts are written anew instead of compared.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use vramscope::config::{Layers, SETTINGS, Settings, docs, file};
+use vramscope::scenario::SCENARIOS;
+use vramscope::tui::THEMES;
+use vramscope::tui::action::ACTIONS;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a switch of this test, not a setting of the product")]
+fn bless() -> bool {
+    std::env::var_os("VRAMSCOPE_BLESS").is_some()
+}
+
+/// Compares a file with what it should be, or writes it.
+fn current(name: &str, wanted: &str) {
+    let path = root().join(name);
+    if bless() {
+        fs::write(&path, wanted).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "{name} is out of date: run `VRAMSCOPE_BLESS=1 cargo test docs`");
+}
+
+/// The table of actions as Markdown.
+fn keys() -> String {
+    let mut out = String::from("| Keys | Do |\n|---|---|\n");
+    for action in ACTIONS {
+        let keys: Vec<String> = action.keys.iter().map(|key| format!("`{key}`")).collect();
+        writeln!(out, "| {} | {} |", keys.join(" "), action.help).unwrap();
+    }
+    out
+}
+
+/// A file with the text between `<!-- NAME: … -->` and the next `<!-- end -->` replaced.
+fn with_part(text: &str, name: &str, part: &str) -> String {
+    let (before, rest) = text.split_once(&format!("<!-- {name}:")).unwrap_or_else(|| panic!("no mark for {name}"));
+    let (mark, rest) = rest.split_once("-->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- end -->").unwrap();
+    format!("{before}<!-- {name}:{mark}-->\n\n{part}\n<!-- end -->{after}")
+}
+
+#[test]
+fn the_readme_shows_the_tables() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let wanted = with_part(&readme, "settings", &docs::table());
+    let wanted = with_part(&wanted, "keys", &keys());
+    current("README.md", &wanted);
+}
+
+#[test]
+fn the_sample_file_is_current_and_good() {
+    let sample = docs::sample_file();
+    current("assets/config.toml", &sample);
+    // Also with every line switched on.
+    let on: Vec<&str> =
+        sample.lines().map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line)).collect();
+    let on = on.join("\n");
+    let mut layers = Layers::new();
+    file::push_text(&mut layers, "config.toml", &on).unwrap();
+    assert_eq!(on.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')).count(), SETTINGS.len());
+    assert_eq!(Settings::merge(&layers).unwrap().timeout, Settings::merge(&Layers::new()).unwrap().timeout);
+}
+
+/// The stems of the files in a folder that have an ending.
+fn stems(folder: &str, ending: &str) -> BTreeSet<String> {
+    fs::read_dir(root().join(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ext| ext == ending))
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .filter(|stem| stem != "mod")
+        .collect()
+}
+
+#[test]
+fn every_scenario_file_is_in_its_slice() {
+    let listed: BTreeSet<String> = SCENARIOS.iter().map(|scenario| scenario.id.to_owned()).collect();
+    assert_eq!(listed, stems("assets/scenarios", "toml"));
+    assert_eq!(listed.len(), SCENARIOS.len(), "an id stands twice");
+}
+
+#[test]
+fn every_theme_file_is_in_its_slice_and_the_first_is_the_default() {
+    let listed: BTreeSet<String> = THEMES.iter().map(|theme| theme.name.to_owned()).collect();
+    assert_eq!(listed, stems("assets/themes", "toml"));
+    let default = SETTINGS.iter().find(|setting| setting.name == "theme").map(|setting| setting.default);
+    assert_eq!(default, THEMES.first().map(|theme| theme.name));
+}

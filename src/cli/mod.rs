@@ -1,1 +1,131 @@
 //! Layer 6: one file per subcommand; the only place where parts are put together.
+//!
+//! Exit codes ([`Exit`]):
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | success; also when the reader of a pipe has gone |
+//! | 1 | failure |
+//! | 2 | usage error, bad configuration, unreadable input |
+//! | 3 | no usable NVIDIA driver or device, or it does not answer |
+
+pub mod args;
+pub mod completions;
+pub mod dashboard;
+pub mod demo;
+#[cfg(debug_assertions)]
+pub mod fault;
+pub mod log;
+pub mod man;
+pub mod once;
+pub mod open;
+pub mod print;
+
+use std::ffi::OsString;
+
+use clap::{FromArgMatches, Subcommand};
+
+use crate::config::{ConfigError, Environment, Settings};
+use crate::scenario::ScenarioError;
+use crate::source::{SourceError, SourceErrorKind};
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// It did what it was asked.
+    Success = 0,
+    /// It did not.
+    Failure = 1,
+    /// It was asked wrongly.
+    Usage = 2,
+    /// There is no driver or device, or it does not answer.
+    NoDriver = 3,
+}
+
+/// The subcommands, in the order of the help.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// The dashboard; what runs without a subcommand
+    Top,
+    /// The dashboard on a simulated node: no GPU needed
+    Demo(demo::Args),
+    /// Print one snapshot as a table or JSON, then exit
+    Once(once::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+    /// Print the manual page
+    Man,
+}
+
+/// What every command gets.
+#[derive(Debug)]
+pub struct Context {
+    /// What the user asked for.
+    pub settings: Settings,
+    /// The environment it was asked in.
+    pub env: Environment,
+}
+
+/// Runs the program with these arguments and gives its exit code; says on standard error what went wrong.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let exit = match args::command().try_get_matches_from(arguments) {
+        // Help and version come this way too, and are no failure. A reader who has gone does not want to know.
+        Err(error) => {
+            let _ = error.print();
+            if error.use_stderr() { Exit::Usage } else { Exit::Success }
+        }
+        Ok(matches) => run(&matches).unwrap_or_else(|error| {
+            let exit = exit_of(&error);
+            if exit != Exit::Success {
+                print::error(&error);
+            }
+            exit
+        }),
+    };
+    exit as u8
+}
+
+fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
+    let action = if matches.subcommand_name().is_some() { Action::from_arg_matches(matches)? } else { Action::Top };
+    // These two read no settings, so that a broken configuration does not keep them from printing.
+    match &action {
+        Action::Completions(args) => return completions::run(args),
+        Action::Man => return man::run(),
+        _ => {}
+    }
+    let env = Environment::of_process();
+    let mut layers = args::layers(matches, &env)?;
+    if let Action::Demo(args) = &action {
+        args.push_source(matches, &mut layers)?;
+    }
+    let settings = Settings::merge(&layers)?;
+    log::start(&settings)?;
+    let context = Context { settings, env };
+    match action {
+        Action::Top => dashboard::run(&context),
+        Action::Demo(args) => demo::run(&args, &context),
+        Action::Once(args) => once::run(&args, &context),
+        Action::Completions(args) => completions::run(&args),
+        Action::Man => man::run(),
+    }
+}
+
+/// The exit code of a failure, by its causes.
+fn exit_of(error: &anyhow::Error) -> Exit {
+    for cause in error.chain() {
+        if let Some(error) = cause.downcast_ref::<SourceError>() {
+            return match error.kind {
+                SourceErrorKind::Driver => Exit::NoDriver,
+                SourceErrorKind::Usage => Exit::Usage,
+            };
+        }
+        if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() {
+            return Exit::Usage;
+        }
+        if cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {
+            return Exit::Success;
+        }
+    }
+    Exit::Failure
+}

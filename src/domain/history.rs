@@ -95,30 +95,29 @@ impl Tier {
         t.0 / self.width.0
     }
 
-    /// Adds `bucket` to the bucket of index `index`, which is not before the newest chunk.
-    fn add(&mut self, index: u64, bucket: Bucket) {
-        let number = index / CHUNK as u64;
-        let newest = self.chunks.back().map(|(newest, _)| *newest);
-        if newest.is_none_or(|newest| newest < number) {
+    /// The chunk of a number that is not before the newest one's; none for an older one.
+    fn chunk(&mut self, number: u64) -> Option<&mut [Bucket; CHUNK]> {
+        if self.chunks.back().is_none_or(|(newest, _)| *newest < number) {
             self.chunks.push_back((number, Arc::new([Bucket::EMPTY; CHUNK])));
             let oldest = (number + 1).saturating_sub(self.keep as u64);
             while self.chunks.front().is_some_and(|(first, _)| *first < oldest) {
                 self.chunks.pop_front();
             }
         }
-        if let Some((newest, chunk)) = self.chunks.back_mut()
-            && *newest == number
-        {
-            Arc::make_mut(chunk)[index as usize % CHUNK].then(bucket);
-        }
+        self.chunks.back_mut().filter(|(newest, _)| *newest == number).map(|(_, chunk)| Arc::make_mut(chunk))
     }
 
-    /// Holds `value` over all buckets from the one of `from` to the one of `to`.
+    /// Says that the value was there in all buckets from the one of `from` to the one of `to`.
     fn hold(&mut self, from: Timestamp, to: Timestamp, value: u32) {
         let (first, last) = (self.index(from), self.index(to));
-        // A hold is bounded by HOLD, so this loop is too: 9,000 buckets of 10 ms.
-        for index in first..=last {
-            self.add(index, Bucket::of(value));
+        for number in first / CHUNK as u64..=last / CHUNK as u64 {
+            let start = number * CHUNK as u64;
+            let (low, high) = (first.max(start) - start, last.min(start + CHUNK as u64 - 1) - start);
+            if let Some(chunk) = self.chunk(number) {
+                for bucket in &mut chunk[low as usize..=high as usize] {
+                    bucket.then(Bucket::of(value));
+                }
+            }
         }
     }
 
@@ -168,10 +167,12 @@ impl Series {
         self.first.get_or_insert(t);
         let held = self.held.filter(|(newest, _)| t.since(*newest) <= HOLD);
         for tier in &mut self.tiers {
-            if let Some((newest, old)) = held {
-                tier.hold(newest, t, old);
+            if let Some((newest, old)) = held
+                && t > newest
+            {
+                tier.hold(newest, Timestamp(t.0 - 1), old);
             }
-            tier.add(t.0 / tier.width.0, Bucket::of(value));
+            tier.hold(t, t, value);
         }
         self.held = Some((t, value));
     }
@@ -210,7 +211,7 @@ impl Series {
     /// `count` buckets of `width` each from `from` on. Take `from` as a multiple of `width`: the picture then scrolls
     /// by whole columns and a spike never changes its height.
     ///
-    /// Each comes from the coarsest tier that is not coarser than `width`, or the finest one that still covers that time.
+    /// Widths that are multiples of a tier's (10 ms, 100 ms, 1 s, 10 s, 1 min for a device) are exact.
     /// The newest value is held up to `until` (the reader's now), unless a gap follows it.
     pub fn buckets(&self, from: Timestamp, width: Period, count: usize, until: Timestamp) -> Vec<Bucket> {
         let width = Period(width.0.max(1));
@@ -247,14 +248,144 @@ impl Series {
         bucket
     }
 
-    /// The coarsest tier not coarser than `width` that covers `t`; else the finest that covers it.
+    /// The coarsest tier that covers `t` and whose buckets fill `width` exactly; else the coarsest not coarser than
+    /// `width`, whose columns are off by less than a bucket; else the finest that covers `t`.
     fn tier_for(&self, t: Timestamp, width: Period) -> Option<&Tier> {
         let covering = |tier: &&Tier| tier.covers_from().is_some_and(|from| from <= t);
-        self.tiers.iter().rev().filter(|tier| tier.width <= width).find(covering).or_else(|| self.tiers.iter().find(covering))
+        let coarse_first = || self.tiers.iter().rev().filter(covering);
+        coarse_first()
+            .find(|tier| tier.width <= width && width.0.is_multiple_of(tier.width.0))
+            .or_else(|| coarse_first().find(|tier| tier.width <= width))
+            .or_else(|| self.tiers.iter().find(covering))
     }
 
     /// Bytes this history takes on the heap, with all that it shares.
     pub fn heap(&self) -> usize {
         self.tiers.iter().map(|tier| tier.chunks.len() * (CHUNK * size_of::<Bucket>() + 32)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn spiky() -> Series {
+        let mut series = Series::device();
+        series.push(Timestamp::secs(1), Bytes(100 * MIB));
+        series.push(Timestamp::millis(5_000), Bytes(900 * MIB));
+        series.push(Timestamp::millis(5_010), Bytes(100 * MIB));
+        series
+    }
+
+    #[test]
+    fn a_spike_of_10_ms_is_still_there_after_a_week() {
+        let mut series = spiky();
+        let week = 7 * 86_400;
+        for s in 6..week {
+            series.push(Timestamp::secs(s), Bytes(100 * MIB));
+        }
+        let now = Timestamp::secs(week - 1);
+        let buckets = series.buckets(Timestamp::ZERO, Period::secs(3_600), 168, now);
+        let peaks: Vec<usize> =
+            buckets.iter().enumerate().filter(|(_, b)| b.max() == Some(Bytes(900 * MIB))).map(|(n, _)| n).collect();
+        assert_eq!(peaks, [0], "in the first hour and nowhere else");
+        assert!(buckets.iter().all(|b| b.min() == Some(Bytes(100 * MIB))));
+        assert!(series.heap() < 1_000_000, "{} bytes", series.heap());
+    }
+
+    #[test]
+    fn values_hold_until_the_next_one_and_gaps_are_empty() {
+        let mut series = Series::device();
+        series.push(Timestamp::secs(1), Bytes(MIB));
+        series.push(Timestamp::secs(3), Bytes(2 * MIB));
+        assert_eq!(series.at(Timestamp::millis(2_500)), Some(Bytes(MIB)));
+        assert_eq!(series.at(Timestamp::secs(4)), Some(Bytes(2 * MIB)));
+        assert_eq!(series.at(Timestamp::millis(500)), None);
+        series.gap();
+        assert_eq!(series.at(Timestamp::secs(4)), None);
+        series.push(Timestamp::secs(9), Bytes(3 * MIB));
+        let now = Timestamp::millis(9_900);
+        let known: Vec<bool> = series.buckets(Timestamp::ZERO, Period::secs(1), 11, now).iter().map(|b| !b.is_empty()).collect();
+        assert_eq!(known, [false, true, true, true, false, false, false, false, false, true, false]);
+    }
+
+    #[test]
+    fn a_change_does_not_leak_over_its_bucket() {
+        let series = spiky();
+        let now = Timestamp::secs(6);
+        let buckets = series.buckets(Timestamp::millis(4_990), Period::millis(10), 4, now);
+        let highs: Vec<u64> = buckets.iter().map(|b| b.max().map_or(0, |max| max.0 / MIB)).collect();
+        assert_eq!(highs, [100, 900, 100, 100]);
+    }
+
+    #[test]
+    fn a_silence_is_not_held_for_ever() {
+        let mut series = Series::process();
+        series.push(Timestamp::secs(10), Bytes(MIB));
+        assert_eq!(series.at(Timestamp::secs(100)), Some(Bytes(MIB)));
+        assert_eq!(series.at(Timestamp::secs(101)), None);
+        series.push(Timestamp::secs(500), Bytes(MIB));
+        assert_eq!(series.at(Timestamp::secs(300)), None);
+    }
+
+    #[test]
+    fn clones_keep_what_they_saw() {
+        let mut series = spiky();
+        let before = series.clone();
+        series.push(Timestamp::secs(20), Bytes(5 * MIB));
+        assert_eq!(before.newest(), Some((Timestamp::millis(5_010), Bytes(100 * MIB))));
+        assert_eq!(before.at(Timestamp::secs(20)), Some(Bytes(100 * MIB)));
+        assert_eq!(series.at(Timestamp::secs(20)), Some(Bytes(5 * MIB)));
+    }
+
+    #[test]
+    fn time_that_goes_back_is_taken_as_now() {
+        let mut series = Series::device();
+        series.push(Timestamp::secs(5), Bytes(MIB));
+        series.push(Timestamp::secs(2), Bytes(7 * MIB));
+        assert_eq!(series.newest(), Some((Timestamp::secs(5), Bytes(7 * MIB))));
+        assert_eq!(series.at(Timestamp::secs(2)), None);
+    }
+
+    proptest! {
+        /// Any columns over any samples: min ≤ last ≤ max, and within the finest tier's reach they are exactly what
+        /// a reader of all samples computes.
+        #[test]
+        fn columns_agree_with_the_samples(
+            steps in prop::collection::vec((1u64..4_000, 0u64..64), 1..60),
+            width_ms in prop::sample::select(vec![10u64, 50, 100, 250, 1_000, 5_000]),
+        ) {
+            let mut series = Series::device();
+            let mut t = 0;
+            let mut samples = Vec::new();
+            for (wait, value) in steps {
+                t += wait;
+                samples.push((t * 1_000, value));
+                series.push(Timestamp::millis(t), Bytes(value * MIB));
+            }
+            let now = Timestamp::millis(t);
+            let count = (t / width_ms + 2) as usize;
+            let buckets = series.buckets(Timestamp::ZERO, Period::millis(width_ms), count, now);
+            for (n, bucket) in buckets.iter().enumerate() {
+                if let (Some(min), Some(last), Some(max)) = (bucket.min(), bucket.last(), bucket.max()) {
+                    prop_assert!(min <= last && last <= max);
+                }
+                // The samples' own view of this column, on the 10 ms grid.
+                let (start, end) = (n as u64 * width_ms * 1_000, (n as u64 + 1) * width_ms * 1_000);
+                let inside = samples.iter().filter(|(at, _)| (start..end).contains(at)).map(|(_, v)| *v);
+                let carried = samples.iter().rev().find(|(at, _)| *at < start).map(|(_, v)| *v)
+                    .filter(|_| start <= now.0 && samples.iter().all(|(at, _)| *at != start));
+                let mut seen: Vec<u64> = inside.chain(carried).collect();
+                seen.sort_unstable();
+                let got = (bucket.min().map(|b| b.0 / MIB), bucket.max().map(|b| b.0 / MIB));
+                if t * 1_000 < 120_000_000 && (seen.is_empty() || start <= now.0) {
+                    prop_assert_eq!(got, (seen.first().copied(), seen.last().copied()), "column {} of {:?}", n, samples);
+                }
+            }
+        }
     }
 }

@@ -1,11 +1,46 @@
 //! The pure fold over the sample stream: same samples in, same snapshot out.
 
-use super::{Sample, Snapshot};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::snapshot::{Pace, Problem};
+use super::{
+    Balance, Bytes, Device, DeviceState, DeviceView, Gpu, Header, Health, Holder, HolderView, HostMemory, MemoryFigures,
+    MemoryKind, Missing, Period, Pid, ProbeKind, Process, ProcessKey, Reading, Sample, SampleBody, Series, Snapshot, Timestamp,
+    Usage,
+};
+
+/// How many holders of a device have a history of their own; the rest is "others".
+pub const TRACKED: usize = 16;
+
+/// How many holders that are gone keep their history, and for how long.
+const GONE: usize = 16;
+const GONE_FOR: Period = Period::secs(86_400);
+
+/// How many processes without memory on any device are remembered.
+const IDLE_PROCESSES: usize = 4_096;
 
 /// Folds samples into a [`Snapshot`].
 #[derive(Debug, Default)]
 pub struct Monitor {
-    snapshot: Snapshot,
+    at: Timestamp,
+    header: Option<Arc<Header>>,
+    devices: BTreeMap<Gpu, Tracked>,
+    processes: HashMap<Pid, Arc<Process>>,
+    host: Option<HostMemory>,
+    driver_stall: Option<(&'static str, Timestamp)>,
+    dropped: u64,
+    problems: Arc<[Problem]>,
+    marks: Arc<[(Timestamp, Arc<str>)]>,
+}
+
+#[derive(Debug)]
+struct Tracked {
+    view: Arc<DeviceView>,
+    /// A list came: the next reading of memory closes the balance.
+    awaiting_memory: bool,
+    /// Some holder was ever counted under "others".
+    has_others: bool,
 }
 
 impl Monitor {
@@ -14,13 +49,691 @@ impl Monitor {
         Self::default()
     }
 
-    /// Takes one sample; they come in order of time.
-    pub fn ingest(&mut self, sample: &Sample) {
-        self.snapshot.at = self.snapshot.at.max(sample.t);
+    /// Time of the newest sample.
+    pub fn now(&self) -> Timestamp {
+        self.at
     }
 
     /// The picture so far; cheap.
     pub fn snapshot(&self) -> Snapshot {
-        self.snapshot.clone()
+        Snapshot {
+            at: self.at,
+            header: self.header.clone(),
+            devices: self.devices.values().map(|tracked| Arc::clone(&tracked.view)).collect(),
+            host: self.host,
+            driver_stall: self.driver_stall,
+            dropped: self.dropped,
+            problems: Arc::clone(&self.problems),
+            marks: Arc::clone(&self.marks),
+        }
+    }
+
+    /// Takes one sample. They come in order of time, but for what independent threads read at the same moment.
+    pub fn ingest(&mut self, sample: &Sample) {
+        let t = sample.t;
+        self.at = self.at.max(t);
+        match &sample.body {
+            SampleBody::Header(header) => {
+                self.header = Some(Arc::clone(header));
+                self.driver_stall = None;
+            }
+            SampleBody::Device(device) => self.bind_device(t, device),
+            SampleBody::Process(process) => self.bind_process(process),
+            SampleBody::Memory { gpu, figures } => {
+                if let Some(tracked) = self.devices.get_mut(gpu) {
+                    tracked.memory(t, figures);
+                }
+            }
+            SampleBody::Holders { gpu, list } => {
+                if let Some(tracked) = self.devices.get_mut(gpu) {
+                    tracked.holders(t, list, &self.processes);
+                }
+            }
+            SampleBody::Usage(usage) => {
+                if let Some(tracked) = self.devices.get_mut(&usage.gpu) {
+                    tracked.usage(usage);
+                }
+            }
+            SampleBody::Host(host) => {
+                self.host = Some(*host);
+                for tracked in self.devices.values_mut() {
+                    tracked.host(host);
+                }
+            }
+            SampleBody::State { gpu: Some(gpu), state, call, since } => {
+                if let Some(tracked) = self.devices.get_mut(gpu) {
+                    tracked.state(*state, *call, *since);
+                }
+            }
+            SampleBody::State { gpu: None, state, call, since } => {
+                self.driver_stall = (*state != DeviceState::Ok).then(|| (call.unwrap_or("the driver"), *since));
+            }
+            SampleBody::Gap { gpu, from, reason: _ } => {
+                if let Some(tracked) = self.devices.get_mut(gpu) {
+                    tracked.gap(*from);
+                }
+            }
+            SampleBody::Health(health) => self.health(health),
+            SampleBody::Mark(text) => {
+                let skip = (self.marks.len() + 1).saturating_sub(Snapshot::MAX_MARKS);
+                self.marks = self.marks.iter().skip(skip).cloned().chain([(t, Arc::clone(text))]).collect();
+            }
+            SampleBody::Exit { pid, status: _ } => {
+                self.processes.remove(pid);
+            }
+        }
+    }
+
+    fn bind_device(&mut self, t: Timestamp, device: &Arc<Device>) {
+        match self.devices.get_mut(&device.gpu) {
+            // The same card, perhaps under another index: it keeps its history.
+            Some(tracked) if tracked.view.device.id == device.id => {
+                Arc::make_mut(&mut tracked.view).device = Arc::clone(device);
+            }
+            _ => {
+                let view = Arc::new(DeviceView::new(Arc::clone(device), t));
+                let mut tracked = Tracked { view, awaiting_memory: false, has_others: false };
+                if let Some(host) = &self.host {
+                    tracked.host(host);
+                }
+                self.devices.insert(device.gpu, tracked);
+            }
+        }
+    }
+
+    fn bind_process(&mut self, process: &Arc<Process>) {
+        self.processes.insert(process.key.pid, Arc::clone(process));
+        if self.processes.len() > IDLE_PROCESSES {
+            let held: std::collections::HashSet<Pid> = self
+                .devices
+                .values()
+                .flat_map(|tracked| tracked.view.holders.iter().flat_map(|list| list.iter()))
+                .map(|view| view.pid())
+                .chain([process.key.pid])
+                .collect();
+            self.processes.retain(|pid, _| held.contains(pid));
+        }
+        // A holder that was listed before its facts were known gets them now.
+        for tracked in self.devices.values_mut() {
+            tracked.rebind(process);
+        }
+    }
+
+    fn health(&mut self, health: &Health) {
+        match health {
+            Health::Pace { gpu, kind, asked, achieved, call, worst, missed, backed_off } => {
+                if let Some(tracked) = self.devices.get_mut(gpu) {
+                    let pace = Pace {
+                        asked: *asked,
+                        achieved: *achieved,
+                        call: *call,
+                        worst: *worst,
+                        missed: *missed,
+                        backed_off: *backed_off,
+                    };
+                    let view = Arc::make_mut(&mut tracked.view);
+                    match kind {
+                        ProbeKind::Memory => view.memory_pace = Some(pace),
+                        ProbeKind::Processes => view.process_pace = Some(pace),
+                        ProbeKind::Host => {}
+                    }
+                }
+            }
+            Health::Dropped { count } => self.dropped += count,
+            Health::Panicked { thread, message } => self.add_problem(Problem {
+                gpu: None,
+                what: Arc::from(format!("thread {thread} panicked")),
+                why: Arc::clone(message),
+                fix: Arc::from("its readings stop or restart; please report it with the log (--log FILE)"),
+            }),
+            Health::Problem { gpu, what, why, fix } => {
+                self.add_problem(Problem { gpu: *gpu, what: Arc::clone(what), why: Arc::clone(why), fix: Arc::clone(fix) });
+            }
+        }
+    }
+
+    /// A problem that is already there is renewed, not repeated; the oldest make room.
+    fn add_problem(&mut self, problem: Problem) {
+        let mut problems: Vec<Problem> = self.problems.to_vec();
+        if let Some(old) = problems.iter_mut().find(|old| old.gpu == problem.gpu && old.what == problem.what) {
+            *old = problem;
+        } else {
+            if problems.len() >= Snapshot::MAX_PROBLEMS {
+                problems.remove(0);
+            }
+            problems.push(problem);
+        }
+        self.problems = problems.into();
+    }
+}
+
+impl Tracked {
+    fn memory(&mut self, t: Timestamp, figures: &Reading<MemoryFigures>) {
+        let view = Arc::make_mut(&mut self.view);
+        view.memory.clone_from(figures);
+        match figures {
+            Ok(figures) => {
+                let used = figures.used();
+                view.last_memory = Some((t, *figures));
+                Arc::make_mut(&mut view.series).push(t, used);
+                raise(&mut view.peak, t, used);
+                if view.device.memory != MemoryKind::Unified {
+                    view.headroom = Ok(figures.free);
+                }
+            }
+            // Unified memory has no such figures; its series is made of the holders.
+            Err(_) if view.device.memory == MemoryKind::Unified => {}
+            Err(missing) => {
+                Arc::make_mut(&mut view.series).gap();
+                view.headroom = Err(missing.clone());
+            }
+        }
+        if std::mem::take(&mut self.awaiting_memory) {
+            view.balance = balance(t, view);
+        }
+    }
+
+    fn holders(&mut self, t: Timestamp, list: &Reading<Arc<[Holder]>>, processes: &HashMap<Pid, Arc<Process>>) {
+        let view = Arc::make_mut(&mut self.view);
+        self.awaiting_memory = true;
+        let list = match list {
+            Ok(list) => list,
+            Err(missing) => {
+                // The old holders keep their series, which end here.
+                if let Ok(old) = &view.holders {
+                    let mut gone: Vec<Arc<HolderView>> = view.gone.to_vec();
+                    old.iter().for_each(|holder| retire(&mut gone, holder, t));
+                    view.gone = kept(gone, t);
+                }
+                view.holders = Err(missing.clone());
+                return;
+            }
+        };
+        view.holders_at = Some(t);
+        let mut known: HashMap<(ProcessKey, Option<Gpu>), Arc<HolderView>> = HashMap::with_capacity(list.len());
+        for old in view.gone.iter().rev().chain(view.holders.iter().flat_map(|list| list.iter())) {
+            known.insert((old.key, old.holder.instance), Arc::clone(old));
+        }
+        let mut next: Vec<Arc<HolderView>> = Vec::with_capacity(list.len());
+        for holder in list.iter() {
+            let process = processes.get(&holder.pid);
+            let key = process.map_or(ProcessKey { pid: holder.pid, start: None }, |process| process.key);
+            let mut holder_view = known.remove(&(key, holder.instance)).unwrap_or_else(|| {
+                Arc::new(HolderView {
+                    key,
+                    holder: holder.clone(),
+                    process: None,
+                    usage: None,
+                    peak: None,
+                    series: None,
+                    first_seen: t,
+                    gone_at: None,
+                })
+            });
+            let fresh = Arc::make_mut(&mut holder_view);
+            fresh.holder = holder.clone();
+            fresh.process = process.cloned();
+            fresh.gone_at = None;
+            if let Ok(used) = holder.used {
+                raise(&mut fresh.peak, t, used);
+            }
+            next.push(holder_view);
+        }
+        next.sort_by_key(|holder| (std::cmp::Reverse(holder.holder.used.clone().ok()), holder.holder.pid));
+        self.has_others |= next.len() > TRACKED;
+        let others = track(t, &mut next);
+        if self.has_others {
+            Arc::make_mut(&mut view.others).push(t, others);
+        }
+        let mut gone: Vec<Arc<HolderView>> = Vec::new();
+        for old in known.values() {
+            retire(&mut gone, old, t);
+        }
+        view.gone = kept(gone, t);
+        view.holders = Ok(next.into());
+        if view.device.memory == MemoryKind::Unified
+            && view.memory.is_err()
+            && let Some(used) = sum_all(view)
+        {
+            Arc::make_mut(&mut view.series).push(t, used);
+            raise(&mut view.peak, t, used);
+        }
+    }
+
+    fn rebind(&mut self, process: &Arc<Process>) {
+        let stale = |holder: &Arc<HolderView>| holder.holder.pid == process.key.pid && holder.key == process.key;
+        let Ok(list) = &self.view.holders else { return };
+        if !list.iter().any(stale) {
+            return;
+        }
+        let renewed: Vec<Arc<HolderView>> = list
+            .iter()
+            .map(|holder| {
+                let mut holder = Arc::clone(holder);
+                if stale(&holder) {
+                    Arc::make_mut(&mut holder).process = Some(Arc::clone(process));
+                }
+                holder
+            })
+            .collect();
+        Arc::make_mut(&mut self.view).holders = Ok(renewed.into());
+    }
+
+    fn usage(&mut self, usage: &Usage) {
+        let view = Arc::make_mut(&mut self.view);
+        view.utilization.clone_from(&usage.utilization);
+        view.temperature.clone_from(&usage.temperature);
+        view.power.clone_from(&usage.power);
+        if usage.processes.is_empty() {
+            return;
+        }
+        let by_pid: HashMap<Pid, &super::ProcessUsage> = usage.processes.iter().map(|usage| (usage.pid, usage)).collect();
+        if let Ok(list) = &view.holders {
+            let renewed: Vec<Arc<HolderView>> = list
+                .iter()
+                .map(|holder| {
+                    let mut holder = Arc::clone(holder);
+                    let found = by_pid.get(&holder.holder.pid).copied();
+                    if holder.usage.as_ref() != found {
+                        Arc::make_mut(&mut holder).usage = found.cloned();
+                    }
+                    holder
+                })
+                .collect();
+            view.holders = Ok(renewed.into());
+        }
+    }
+
+    fn host(&mut self, host: &HostMemory) {
+        if self.view.device.memory == MemoryKind::Unified {
+            Arc::make_mut(&mut self.view).headroom = Ok(host.available);
+        }
+    }
+
+    fn state(&mut self, state: DeviceState, call: Option<&'static str>, since: Timestamp) {
+        let view = Arc::make_mut(&mut self.view);
+        view.state = state;
+        view.state_since = since;
+        view.call = call;
+        let missing = match state {
+            DeviceState::Ok => return,
+            // A list that does not come leaves the memory readings going; their own stall ends them.
+            DeviceState::Stalled if call.is_some_and(|call| !call.contains("MemoryInfo")) => return,
+            DeviceState::Stalled => Missing::Failed("driver does not answer".into()),
+            DeviceState::Lost => Missing::Lost(call.unwrap_or("see the kernel log").into()),
+            DeviceState::Failed => Missing::Failed(call.unwrap_or("see the log").into()),
+        };
+        Arc::make_mut(&mut view.series).gap();
+        view.headroom = Err(missing.clone());
+        view.memory = Err(missing);
+    }
+
+    /// Nothing is known since `from`: what was read later stays.
+    fn gap(&mut self, from: Timestamp) {
+        if self.view.series.newest().is_some_and(|(newest, _)| newest <= from) {
+            Arc::make_mut(&mut Arc::make_mut(&mut self.view).series).gap();
+        }
+    }
+}
+
+/// Gives the largest holders a series, takes it from the others, and returns what the others hold together.
+fn track(t: Timestamp, holders: &mut [Arc<HolderView>]) -> Bytes {
+    // A holder that has a history keeps it against one that is a little larger: two equal ones must not take turns.
+    let mut order: Vec<(u64, usize)> = holders
+        .iter()
+        .enumerate()
+        .map(|(at, holder)| {
+            let used = holder.holder.used.as_ref().map_or(0, |used| used.0);
+            (if holder.series.is_some() { used.saturating_add(used / 4).saturating_add(1) } else { used }, at)
+        })
+        .collect();
+    order.sort_unstable_by_key(|(weight, at)| (std::cmp::Reverse(*weight), *at));
+    let mut others = Bytes::ZERO;
+    for (rank, (_, at)) in order.into_iter().enumerate() {
+        let holder = Arc::make_mut(&mut holders[at]);
+        let used = holder.holder.used.as_ref().ok().copied();
+        if rank >= TRACKED {
+            holder.series = None;
+            others = others.saturating_add(used.unwrap_or_default());
+            continue;
+        }
+        let series = holder.series.get_or_insert_with(|| Arc::new(Series::process()));
+        match used {
+            Some(used) => Arc::make_mut(series).push(t, used),
+            None if series.is_empty() => {}
+            None => Arc::make_mut(series).gap(),
+        }
+    }
+    others
+}
+
+/// Moves a holder that is listed no more to those that are gone, if it has a history worth keeping.
+fn retire(gone: &mut Vec<Arc<HolderView>>, holder: &Arc<HolderView>, t: Timestamp) {
+    if holder.series.as_ref().is_none_or(|series| series.is_empty()) {
+        return;
+    }
+    let mut holder = Arc::clone(holder);
+    if holder.gone_at.is_none() {
+        let ended = Arc::make_mut(&mut holder);
+        ended.gone_at = Some(t);
+        if let Some(series) = &mut ended.series {
+            // Held to the end, so that the past shows it up to the list that lacked it.
+            let series = Arc::make_mut(series);
+            if let Some((_, last)) = series.newest() {
+                series.push(t, last);
+            }
+            series.gap();
+        }
+    }
+    gone.push(holder);
+}
+
+/// Newest first, without the oldest.
+fn kept(mut gone: Vec<Arc<HolderView>>, now: Timestamp) -> Arc<[Arc<HolderView>]> {
+    gone.retain(|holder| holder.gone_at.is_some_and(|at| now.since(at) <= GONE_FOR));
+    gone.sort_by_key(|holder| (std::cmp::Reverse(holder.gone_at), holder.key));
+    gone.truncate(GONE);
+    gone.into()
+}
+
+fn raise(peak: &mut Option<(Timestamp, Bytes)>, t: Timestamp, used: Bytes) {
+    if peak.is_none_or(|(_, highest)| used > highest) {
+        *peak = Some((t, used));
+    }
+}
+
+/// Σ of the holders if all sizes are known.
+fn sum_all(view: &DeviceView) -> Option<Bytes> {
+    let list = view.holders.as_ref().ok()?;
+    list.iter().map(|holder| holder.holder.used.as_ref().ok().copied()).sum()
+}
+
+/// The accounting identity at this moment.
+fn balance(t: Timestamp, view: &DeviceView) -> Option<Balance> {
+    let figures = view.memory.as_ref().ok().copied();
+    let all = sum_all(view);
+    let attributed = view
+        .holders
+        .iter()
+        .flat_map(|list| list.iter())
+        .filter_map(|holder| holder.holder.used.as_ref().ok().copied())
+        .fold(Bytes::ZERO, Bytes::saturating_add);
+    let used = match figures {
+        Some(figures) => Some(figures.used()),
+        None if view.device.memory == MemoryKind::Unified => all,
+        // A card whose memory can't be read has no balance; the last one would pretend it could.
+        None => return None,
+    };
+    Some(Balance {
+        t,
+        figures,
+        used,
+        attributed,
+        unattributed: used.zip(all).map(|(used, all)| used.saturating_sub(all)),
+        excess: used.zip(all).map(|(used, all)| all.saturating_sub(used)),
+        unexplained: if all.is_none() { used.map(|used| used.saturating_sub(attributed)) } else { None },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DeviceId, HolderKind, Relation, Wall};
+    use super::*;
+
+    const GPU: Gpu = Gpu(0);
+
+    /// A stream about one card of 80 GiB.
+    struct Stream(Monitor);
+
+    impl Stream {
+        fn new(memory: MemoryKind) -> Self {
+            let mut stream = Self(Monitor::new());
+            stream.device("GPU-a", memory);
+            stream
+        }
+
+        fn at(&mut self, ms: u64, body: SampleBody) -> &mut Self {
+            self.0.ingest(&Sample { t: Timestamp::millis(ms), body });
+            self
+        }
+
+        fn device(&mut self, id: &str, memory: MemoryKind) -> &mut Self {
+            self.at(
+                0,
+                SampleBody::Device(Arc::new(Device {
+                    gpu: GPU,
+                    id: DeviceId(Arc::from(id)),
+                    index: Some(0),
+                    pci: Err(Missing::Pending),
+                    name: Ok(Arc::from("H100")),
+                    memory,
+                    total: Ok(Bytes::gib(80)),
+                    parent: None,
+                })),
+            )
+        }
+
+        fn process(&mut self, pid: u32, start: u64, uid: u32) -> &mut Self {
+            self.at(
+                0,
+                SampleBody::Process(Arc::new(Process {
+                    key: ProcessKey { pid: Pid(pid), start: Some(start) },
+                    started: Ok(Wall(0)),
+                    ppid: Err(Missing::Pending),
+                    user: Ok(Arc::from("user1")),
+                    uid: Ok(uid),
+                    relation: Relation::by_owner(1000, Some(uid)),
+                    command: Ok(Arc::from("python train.py")),
+                    container: None,
+                })),
+            )
+        }
+
+        fn memory(&mut self, ms: u64, used_mib: u64) -> &mut Self {
+            let total = Bytes::gib(80);
+            let free = total.saturating_sub(Bytes::mib(used_mib + 479));
+            self.at(
+                ms,
+                SampleBody::Memory { gpu: GPU, figures: Ok(MemoryFigures { total, free, reserved: Some(Bytes::mib(479)) }) },
+            )
+        }
+
+        fn holders(&mut self, ms: u64, list: &[(u32, Option<u64>)]) -> &mut Self {
+            let list = list.iter().map(|(pid, mib)| Holder {
+                pid: Pid(*pid),
+                used: mib.map(Bytes::mib).ok_or(Missing::Unsupported("WDDM".into())),
+                kind: HolderKind::C,
+                instance: None,
+            });
+            self.at(ms, SampleBody::Holders { gpu: GPU, list: Ok(list.collect()) })
+        }
+
+        fn view(&self) -> Arc<DeviceView> {
+            Arc::clone(self.0.snapshot().device(GPU).expect("the card"))
+        }
+    }
+
+    fn missing() -> Missing {
+        Missing::Failed("nvmlDeviceGetMemoryInfo_v2: unknown error".into())
+    }
+
+    #[test]
+    fn the_balance_is_taken_at_the_list_with_memory_read_after_it() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.memory(10, 100).holders(20, &[(1, Some(1_000)), (2, Some(500))]);
+        assert_eq!(stream.view().balance, None, "no memory was read after the list");
+        stream.memory(21, 1_600).memory(70, 9_000);
+        let balance = stream.view().balance.expect("closed");
+        assert_eq!(balance.t, Timestamp::millis(21));
+        assert_eq!(balance.used, Some(Bytes::mib(1_600)));
+        assert_eq!(balance.unattributed, Some(Bytes::mib(100)));
+        assert_eq!((balance.excess, balance.unexplained), (Some(Bytes::ZERO), None));
+        assert_eq!(stream.view().used(), Ok(Bytes::mib(9_000)));
+        stream.holders(100, &[(1, Some(10_000))]).memory(101, 9_000);
+        let balance = stream.view().balance.expect("closed");
+        assert_eq!((balance.unattributed, balance.excess), (Some(Bytes::ZERO), Some(Bytes::mib(1_000))));
+    }
+
+    #[test]
+    fn a_missing_size_makes_the_rest_unexplained_not_zero() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.holders(20, &[(1, Some(1_000)), (2, None)]).memory(21, 1_600);
+        let balance = stream.view().balance.expect("closed");
+        assert_eq!((balance.unattributed, balance.excess), (None, None));
+        assert_eq!(balance.unexplained, Some(Bytes::mib(600)));
+        stream.at(30, SampleBody::Holders { gpu: GPU, list: Err(missing()) }).memory(31, 1_600);
+        let view = stream.view();
+        assert_eq!(view.holders.as_ref().err(), Some(&missing()));
+        assert_eq!(view.balance.and_then(|b| b.unexplained), Some(Bytes::mib(1_600)));
+    }
+
+    #[test]
+    fn unified_memory_is_the_sum_of_its_holders_and_the_hosts_room() {
+        let mut stream = Stream::new(MemoryKind::Unified);
+        let none = || SampleBody::Memory { gpu: GPU, figures: Err(Missing::Unsupported("unified".into())) };
+        let host =
+            HostMemory { total: Bytes::gib(128), available: Bytes::gib(90), swap_used: Bytes::ZERO, swap_total: Bytes::ZERO };
+        stream.at(5, none()).at(6, SampleBody::Host(host)).holders(20, &[(1, Some(1_000)), (2, Some(24))]).at(21, none());
+        let view = stream.view();
+        assert_eq!(view.used(), Ok(Bytes::gib(1)));
+        assert_eq!(view.headroom, Ok(Bytes::gib(90)));
+        assert_eq!(view.peak.map(|(_, peak)| peak), Some(Bytes::gib(1)));
+        assert_eq!(view.series.newest().map(|(_, used)| used), Some(Bytes::gib(1)));
+        assert_eq!(view.balance.and_then(|b| b.unattributed), Some(Bytes::ZERO));
+        stream.holders(30, &[(1, None)]).at(31, none());
+        assert_eq!(stream.view().balance.and_then(|b| b.used), None, "unknown if a size is");
+    }
+
+    #[test]
+    fn a_lost_card_keeps_its_row_and_history_with_a_blank_gap() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.memory(1_000, 100).memory(5_000, 200);
+        let state = |state| SampleBody::State { gpu: Some(GPU), state, call: None, since: Timestamp::millis(5_050) };
+        stream.at(5_050, state(DeviceState::Lost)).at(5_060, SampleBody::Memory { gpu: GPU, figures: Err(missing()) });
+        let view = stream.view();
+        assert_eq!(view.state, DeviceState::Lost);
+        assert!(view.used().is_err() && view.headroom.is_err());
+        assert_eq!(view.last_memory.map(|(t, _)| t), Some(Timestamp::secs(5)));
+        stream.device("GPU-a", MemoryKind::Dedicated).at(20_000, state(DeviceState::Ok)).memory(20_001, 300);
+        let view = stream.view();
+        assert_eq!(view.state, DeviceState::Ok);
+        let now = Timestamp::secs(21);
+        let empty: Vec<bool> =
+            view.series.buckets(Timestamp::ZERO, Period::secs(1), 22, now).iter().map(|b| b.is_empty()).collect();
+        assert!(!empty[1] && !empty[5] && !empty[20]);
+        assert!(empty[6..20].iter().all(|empty| *empty), "{empty:?}");
+        // Another card in the same place starts anew.
+        stream.device("GPU-b", MemoryKind::Dedicated);
+        assert!(stream.view().series.is_empty());
+    }
+
+    #[test]
+    fn a_stalled_list_does_not_stop_the_memory_curve() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        let stall = |call| SampleBody::State {
+            gpu: Some(GPU),
+            state: DeviceState::Stalled,
+            call: Some(call),
+            since: Timestamp::millis(2_000),
+        };
+        stream.memory(1_000, 100).at(3_000, stall("nvmlDeviceGetComputeRunningProcesses_v3"));
+        assert_eq!(stream.view().series.at(Timestamp::secs(3)), Some(Bytes::mib(100)));
+        stream.at(4_000, stall("nvmlDeviceGetMemoryInfo_v2"));
+        assert_eq!(stream.view().series.at(Timestamp::secs(4)), None);
+        assert!(stream.view().memory.is_err());
+    }
+
+    #[test]
+    fn a_reused_pid_is_another_holder_and_the_old_one_keeps_its_past() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.process(7, 111, 1000).holders(1_000, &[(7, Some(5_000))]).memory(1_001, 5_000);
+        stream.process(7, 222, 1001).holders(4_000, &[(7, Some(300))]).memory(4_001, 300);
+        let view = stream.view();
+        let now = &view.holders.as_ref().expect("a list")[0];
+        assert_eq!((now.key.start, now.relation()), (Some(222), Relation::Foreign));
+        assert_eq!(now.peak.map(|(_, peak)| peak), Some(Bytes::mib(300)));
+        let old = &view.gone[0];
+        assert_eq!((old.key.start, old.relation()), (Some(111), Relation::Mine));
+        assert_eq!(old.used_at(Timestamp::secs(2)), Some(Bytes::mib(5_000)));
+        assert_eq!(old.used_at(Timestamp::secs(5)), None);
+        assert_eq!(view.held_by(Relation::Foreign), Bytes::mib(300));
+    }
+
+    #[test]
+    fn the_largest_sixteen_have_a_history_and_the_rest_is_others() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        let list = |first: u64| -> Vec<(u32, Option<u64>)> { (0..40).map(|n| (n + 1, Some(first + u64::from(n)))).collect() };
+        stream.holders(1_000, &list(100)).memory(1_001, 10_000);
+        let view = stream.view();
+        let with: Vec<u32> = view
+            .holders
+            .as_ref()
+            .expect("a list")
+            .iter()
+            .filter(|holder| holder.series.is_some())
+            .map(|holder| holder.pid().0)
+            .collect();
+        assert_eq!(with, (25..=40).rev().collect::<Vec<_>>());
+        assert_eq!(view.others.newest().map(|(_, others)| others), Some(Bytes::mib((100..124).sum())));
+        // One that is a little larger does not take a place, one that is much larger does.
+        let mut next = list(100);
+        next[0].1 = Some(130);
+        next[1].1 = Some(1_000);
+        stream.holders(2_000, &next).memory(2_001, 10_000);
+        let view = stream.view();
+        let tracked =
+            |pid| view.holders.as_ref().expect("a list").iter().any(|holder| holder.pid() == Pid(pid) && holder.series.is_some());
+        assert!(!tracked(1) && tracked(2) && !tracked(25) && tracked(26));
+    }
+
+    #[test]
+    fn churn_is_bounded() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        for n in 0..10_000_u32 {
+            let t = u64::from(n) * 100;
+            stream.process(n + 1, u64::from(n), 1000).holders(t, &[(n + 1, Some(1_000))]).memory(t + 1, 1_000);
+        }
+        let view = stream.view();
+        assert_eq!(view.gone.len(), GONE);
+        assert_eq!(view.gone[0].pid(), Pid(9_999));
+        assert!(stream.0.processes.len() <= IDLE_PROCESSES + 1);
+    }
+
+    #[test]
+    fn facts_that_come_after_the_list_are_joined_to_it() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.process(7, 1, 1000).holders(1_000, &[(7, Some(5))]).memory(1_001, 5);
+        stream.at(
+            1_002,
+            SampleBody::Usage(Arc::new(Usage {
+                gpu: GPU,
+                utilization: Ok(97.0),
+                temperature: Err(missing()),
+                power: Ok(500.0),
+                processes: vec![super::super::ProcessUsage {
+                    pid: Pid(7),
+                    gpu: Ok(95.0),
+                    cpu: Ok(104.0),
+                    rss: Ok(Bytes::gib(5)),
+                    state: Ok('R'),
+                }],
+            })),
+        );
+        let view = stream.view();
+        assert_eq!(view.utilization, Ok(97.0));
+        assert!(view.temperature.is_err());
+        let holder = &view.holders.as_ref().expect("a list")[0];
+        assert_eq!(holder.usage.as_ref().map(|usage| usage.state.clone()), Some(Ok('R')));
+    }
+
+    #[test]
+    fn problems_are_renewed_and_bounded() {
+        let mut monitor = Monitor::new();
+        for n in 0..200 {
+            let text: Arc<str> = Arc::from(format!("list {}", n % 100));
+            let health = Health::Problem { gpu: None, what: text, why: Arc::from("x"), fix: Arc::from("y") };
+            monitor.ingest(&Sample { t: Timestamp::secs(n), body: SampleBody::Health(health) });
+        }
+        assert_eq!(monitor.snapshot().problems.len(), Snapshot::MAX_PROBLEMS);
     }
 }

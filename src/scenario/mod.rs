@@ -3,10 +3,12 @@
 //! A [`Scenario`] is a checked file; a [`World`] answers for any moment of it; a [`Stream`] is the sample stream that a
 //! monitor on that node would record.
 
+mod check;
 mod error;
 mod fault;
 mod file;
 mod hash;
+mod layout;
 mod phase;
 mod scan;
 mod shape;
@@ -18,9 +20,10 @@ mod world;
 pub use error::ScenarioError;
 pub use fault::{Driver, ErrorCode, Fault, Lost, RowFormat};
 pub use file::Scenario;
+pub use layout::Place;
 pub use stream::{Stream, StreamOptions};
 pub use values::Time;
-pub use world::{Ending, Place, Row, World};
+pub use world::{Ending, Row, World};
 
 /// A scenario that comes with the program.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,7 @@ pub(super) struct Held {
 }
 
 /// Changes that a scenario may need to be walked through: a few seconds of work.
-const MAX_CHANGES: usize = 4_000_000;
+const MAX_CHANGES: usize = 2_000_000;
 
 /// The story changes too often.
 pub(super) struct TooBusy;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::fault::ErrorCode;
 use super::hash::unit;
-use super::world::{Place, Row, World};
+use super::layout::Place;
+use super::world::{Row, World};
 use crate::domain::{
     Bytes, DeviceState, Gpu, Header, Health, Holder, MemoryFigures, Missing, Period, Pid, ProbeKind, ProcessUsage, Reading,
     Sample, SampleBody, Timestamp, Usage, Wall,
@@ -50,8 +51,8 @@ pub struct Stream {
     begun: bool,
     told_init: bool,
     watched: Vec<Watched>,
-    /// Processes whose facts are in the stream: their start, and when a list named them last.
-    known: HashMap<Pid, (Option<u64>, Timestamp)>,
+    /// Processes whose facts are in the stream.
+    known: HashMap<Pid, Known>,
     rows: Vec<Row>,
 }
 
@@ -65,6 +66,15 @@ struct Watched {
     /// When the call began that does not return.
     hanging: Option<Timestamp>,
     listed: Option<(Timestamp, Bytes)>,
+}
+
+/// What the stream said of a process.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    start: Option<u64>,
+    /// When a list named it last, and whose.
+    seen: Timestamp,
+    on: Gpu,
 }
 
 impl Stream {
@@ -232,14 +242,14 @@ impl Stream {
         for row in &rows {
             let known = self.known.get(&row.pid).copied();
             let start = match world.process(row.pid, t, self.options.created) {
-                Some(process) if known.is_none_or(|(start, _)| start != process.key.start) => {
+                Some(process) if known.is_none_or(|known| known.start != process.key.start) => {
                     let start = process.key.start;
                     self.push(t, SampleBody::Process(Arc::new(process)));
                     start
                 }
                 process => process.and_then(|process| process.key.start),
             };
-            self.known.insert(row.pid, (start, t));
+            self.known.insert(row.pid, Known { start, seen: t, on: gpu });
         }
         let unavailable = world.sizes_unavailable();
         let size = |row: &Row| if unavailable { Err(Missing::Unsupported("WDDM keeps it".into())) } else { Ok(row.used) };
@@ -279,10 +289,12 @@ impl Stream {
 
     /// Processes that no list of this moment names are gone, unless their device does not answer.
     fn say_exits(&mut self, t: Timestamp) {
-        if self.watched.iter().any(|watched| watched.hanging.is_some() || watched.state != DeviceState::Ok) {
-            return;
-        }
-        let mut gone: Vec<Pid> = self.known.iter().filter(|(_, known)| known.1 < t).map(|(&pid, _)| pid).collect();
+        let answers = |gpu: Gpu| {
+            let watched = self.watched.get(gpu.0 as usize);
+            watched.is_none_or(|watched| !watched.bound || watched.listed.is_some_and(|(at, _)| at == t))
+        };
+        let gone = self.known.iter().filter(|(_, known)| known.seen < t && answers(known.on));
+        let mut gone: Vec<Pid> = gone.map(|(&pid, _)| pid).collect();
         gone.sort_unstable();
         for pid in gone {
             self.known.remove(&pid);

@@ -2,7 +2,7 @@
 
 use toml::Spanned;
 
-use super::hash::{PAGE, mix, pages_down, unit};
+use super::hash::{mix, pages_down, unit};
 use super::phase::Phase;
 use super::shape::{Growth, Profile, Shape, pieces};
 use super::values::{Amount, Percent, Size, Time};
@@ -106,14 +106,10 @@ impl Track {
     pub(super) fn die(&mut self, t: u64, here: bool) -> u64 {
         let before = if here { t.checked_sub(1).map_or(0, |before| self.value(before)) } else { self.value(t) };
         self.segments.retain(|segment| segment.start < t);
-        if here && before > 0 {
-            self.push(t, 40.0, Shape::Hold(before - pages_down(before / 25).min(before)));
-        }
+        // The curve of before must not go on, even where it gave nothing yet.
+        let retry = if here { before - pages_down(before / 25) } else { before };
+        self.push(t, if here { 40.0 } else { 0.0 }, Shape::Hold(retry));
         self.push(t + RETRY, 0.0, Shape::Hold(before));
-        if !here {
-            self.push(t, 0.0, Shape::Hold(before));
-            self.segments.sort_by_key(|segment| segment.start);
-        }
         let teardown = Shape::Ramp { from: before, to: 0, span: TEARDOWN, pieces: pieces(before, 4), seed: t, eased: true };
         self.push(t + TRACEBACK, 0.0, teardown);
         self.push(t + TRACEBACK + TEARDOWN, 0.0, Shape::Hold(0));
@@ -313,5 +309,3 @@ impl Compiler {
 fn load(given: Option<Percent>, usual: f32) -> f32 {
     given.map_or(usual, |percent| percent.0)
 }
-
-const _: () = assert!(PAGE.is_power_of_two());

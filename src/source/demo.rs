@@ -1,12 +1,14 @@
 //! The simulated node as a source: plays a scenario's stream by the wall clock, faster or slower.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
+use super::selection::{Selection, gpu_of};
 use super::{Source, SourceError, SourceErrorKind, SourceHandle};
-use crate::domain::{Period, Timestamp, Wall};
+use crate::domain::{Gpu, Period, Sample, Timestamp, Wall};
 use crate::sampler::{Clock, SampleSender};
 use crate::scenario::{Scenario, ScenarioError, Stream, StreamOptions, World};
 
@@ -19,6 +21,8 @@ pub struct DemoSource {
     world: Arc<World>,
     speed: f64,
     options: StreamOptions,
+    /// The devices that are played; none for all.
+    chosen: Option<HashSet<Gpu>>,
 }
 
 impl DemoSource {
@@ -27,7 +31,24 @@ impl DemoSource {
     pub fn new(scenario: &Scenario, speed: f64, options: StreamOptions) -> Result<Self, ScenarioError> {
         // NaN counts as real time.
         let speed = if speed.is_nan() { 1.0 } else { speed.clamp(1e-3, 1e3) };
-        Ok(Self { world: Arc::new(World::new(scenario)?), speed, options })
+        Ok(Self { world: Arc::new(World::new(scenario)?), speed, options, chosen: None })
+    }
+
+    /// Plays the chosen devices alone.
+    ///
+    /// # Errors
+    /// The scenario has no such device.
+    pub fn choose(mut self, selection: &Selection) -> Result<Self, SourceError> {
+        let places = self.world.places();
+        selection.check(places.iter().map(|place| &*place.device))?;
+        let whole = |card: u32| places.iter().find(|place| place.card == card && place.device.parent.is_none());
+        let chosen = places.iter().filter(|place| {
+            let (id, parent) = (&place.device.id, place.device.parent.as_ref());
+            let card = whole(place.card).and_then(|card| card.device.index);
+            selection.takes(card, id, parent)
+        });
+        self.chosen = Some(chosen.map(|place| place.device.gpu).collect());
+        Ok(self)
     }
 }
 
@@ -43,6 +64,10 @@ impl Source for DemoSource {
         let stream = Stream::new(Arc::clone(&self.world), StreamOptions { created, ..self.options });
         // A driver that hangs while it is opened never says that it is open.
         let opened_tx = (!self.world.driver().init_hang).then_some(opened_tx);
+        let chosen = self.chosen;
+        let stream = stream.filter(move |sample| {
+            chosen.as_ref().is_none_or(|chosen| gpu_of(&sample.body).is_none_or(|gpu| chosen.contains(&gpu)))
+        });
         let stopped = Arc::clone(&stop);
         let failed = opened_tx.clone();
         let play = move || play(stream, &samples, &now, speed, &stopped, opened_tx);
@@ -60,7 +85,7 @@ impl Source for DemoSource {
 
 /// Pushes the stream's samples when their time has come; those of before the start at once.
 fn play(
-    stream: Stream,
+    stream: impl Iterator<Item = Sample>,
     samples: &SampleSender,
     now: &dyn Fn() -> Timestamp,
     speed: f64,

@@ -3,6 +3,7 @@
 pub mod demo;
 pub mod host;
 pub mod nvml;
+pub mod selection;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

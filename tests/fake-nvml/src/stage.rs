@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use vramscope::scenario::{Scenario, ScenarioError, World};
@@ -48,9 +49,10 @@ pub fn stage(dir: &Path, scenario: &str) -> Result<PathBuf, StageError> {
     };
     World::new(&scenario)?;
     let from = built()?;
-    let mut library = fs::read(&from).map_err(|error| StageError::Io(from, error))?;
+    let mut library = fs::read(&from).map_err(|error| StageError::Io(from.clone(), error))?;
+    let names = names(&library).ok_or_else(|| StageError::Io(from, io::ErrorKind::InvalidData.into()))?;
     for symbol in &scenario.driver().missing_symbols {
-        if !strip(&mut library, symbol) {
+        if !library.get_mut(names.clone()).is_some_and(|names| strip(names, symbol)) {
             return Err(StageError::Symbol(symbol.clone()));
         }
     }
@@ -79,18 +81,27 @@ fn built() -> Result<PathBuf, StageError> {
     })
 }
 
+/// Where the names of an ELF file's dynamic symbols lie.
+fn names(library: &[u8]) -> Option<Range<usize>> {
+    let number = |at: usize, length: usize| -> Option<usize> {
+        let bytes = library.get(at..at.checked_add(length)?)?;
+        Some(bytes.iter().rev().fold(0, |number, &byte| (number << 8) | usize::from(byte)))
+    };
+    let (table, size, count) = (number(0x28, 8)?, number(0x3a, 2)?, number(0x3c, 2)?);
+    // A string table (3) that is loaded (2): the other ones are for debuggers.
+    let found = (0..count).map(|n| table + n * size).find(|&at| number(at + 4, 4) == Some(3) && number(at + 8, 8) == Some(2))?;
+    let start = number(found + 0x18, 8)?;
+    let range = start..start.checked_add(number(found + 0x20, 8)?)?;
+    library.get(range.clone()).map(|_| range)
+}
+
 /// Renames a symbol to one that nobody asks for: the loader finds a symbol by the hash of the name that is asked for, and
 /// then compares the names.
-fn strip(library: &mut [u8], symbol: &str) -> bool {
+fn strip(names: &mut [u8], symbol: &str) -> bool {
     let entry: Vec<u8> = [&[0], symbol.as_bytes(), &[0]].concat();
-    let places: Vec<usize> =
-        library.windows(entry.len()).enumerate().filter(|(_, bytes)| *bytes == entry).map(|(at, _)| at + 1).collect();
-    for &at in &places {
-        if let Some(first) = library.get_mut(at) {
-            *first = b'x';
-        }
-    }
-    !places.is_empty() && !symbol.is_empty()
+    let found = names.windows(entry.len()).position(|bytes| bytes == entry).filter(|_| !symbol.is_empty());
+    let first = found.and_then(|at| names.get_mut(at + 1));
+    first.map(|first| *first = b'x').is_some()
 }
 
 #[cfg(test)]

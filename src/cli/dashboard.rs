@@ -1,0 +1,88 @@
+//! The dashboard: source, pipeline and screen put together.
+
+use std::io::IsTerminal;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+
+use jiff::tz::TimeZone;
+use tokio::sync::oneshot;
+
+use super::{Context, Exit, once, open};
+use crate::config::terminal::is_utf8;
+use crate::config::{ConfigError, Palette};
+use crate::domain::Period;
+use crate::pipeline;
+use crate::sampler::channel;
+use crate::source::SourceError;
+use crate::tui::{self, DashboardOptions, Outcome, Theme};
+
+/// How long the screen waits for the source to say that it can't be used, so that this can be said without a screen.
+const OPENING: Period = Period::millis(20);
+
+/// Shows the dashboard until the user leaves. Without a terminal, prints the table of `once`.
+///
+/// # Errors
+/// No driver; a terminal that can't be used; a wrong theme.
+pub fn run(context: &Context) -> anyhow::Result<Exit> {
+    let options = options(context)?;
+    if !std::io::stdout().is_terminal() {
+        return once::print_table(context);
+    }
+    let (samples, received) = channel(open::QUEUE);
+    let source = open::source(&context.settings)?;
+    #[cfg(debug_assertions)]
+    let spare = samples.clone();
+    let handle = source.start(samples);
+    #[cfg(debug_assertions)]
+    let handle = super::fault::plant(context, handle, spare)?;
+    let snapshots = pipeline::spawn(received, Vec::new())?;
+    let failed = match handle.opened.recv_timeout(OPENING.std()) {
+        Ok(opened) => {
+            opened?;
+            None
+        }
+        Err(RecvTimeoutError::Disconnected) => None,
+        Err(RecvTimeoutError::Timeout) => Some(later(handle.opened)?),
+    };
+    let failed = async {
+        match failed {
+            Some(failed) => match failed.await {
+                Ok(error) => error,
+                Err(_) => std::future::pending().await,
+            },
+            None => std::future::pending().await,
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let outcome = runtime.block_on(tui::run(options, snapshots, handle.now, failed));
+    handle.stop.store(true, Ordering::Relaxed);
+    match outcome? {
+        Outcome::Quit | Outcome::Signal(_) => Ok(Exit::Success),
+        Outcome::SourceFailed(error) => Err(error.into()),
+    }
+}
+
+/// Passes on why a source that opens slowly can't be used.
+fn later(opened: Receiver<Result<(), SourceError>>) -> std::io::Result<oneshot::Receiver<SourceError>> {
+    let (tell, failed) = oneshot::channel();
+    thread::Builder::new().name("opening".to_owned()).spawn(move || {
+        if let Ok(Err(error)) = opened.recv() {
+            // The dashboard may have ended before.
+            let _ = tell.send(error);
+        }
+    })?;
+    Ok(failed)
+}
+
+fn options(context: &Context) -> Result<DashboardOptions, ConfigError> {
+    let settings = &context.settings;
+    Ok(DashboardOptions {
+        theme: Theme::named(&settings.theme).map_err(|error| settings.refuse("theme", error.to_string()))?,
+        palette: Palette::resolve(settings.color, &context.env),
+        ascii: settings.ascii.unwrap_or(!is_utf8(&context.env)),
+        mouse: settings.mouse,
+        timezone: if settings.utc { TimeZone::UTC } else { TimeZone::system() },
+        ..DashboardOptions::default()
+    })
+}

@@ -1,0 +1,57 @@
+//! The source that the settings name.
+
+use crate::config::{Interval, Settings, SourceName};
+use crate::domain::Period;
+use crate::scenario::{SCENARIOS, Scenario, ScenarioError, StreamOptions};
+use crate::source::Source;
+use crate::source::demo::DemoSource;
+use crate::source::nvml::{NvmlOptions, NvmlSource};
+use crate::source::selection::Selection;
+
+/// Samples that may wait for the pipeline: more than a second of the busiest node.
+pub const QUEUE: usize = 65_536;
+
+/// How often a simulation reads memory if nobody says: as the driver's source does on a busy card.
+const BUSY: Period = Period::millis(50);
+
+/// Makes the source; it is not started yet.
+///
+/// # Errors
+/// A scenario that does not exist or is wrong.
+pub fn source(settings: &Settings) -> anyhow::Result<Box<dyn Source>> {
+    match &settings.source {
+        SourceName::Nvml => Ok(Box::new(nvml(settings))),
+        SourceName::Demo(name) => demo(settings, name.as_deref()),
+    }
+}
+
+fn nvml(settings: &Settings) -> NvmlSource {
+    NvmlSource {
+        options: NvmlOptions {
+            lib: settings.nvml_lib.clone(),
+            gpus: settings.gpus.iter().map(ToString::to_string).collect(),
+            memory_interval: match settings.interval {
+                Interval::Adaptive => None,
+                Interval::Fixed(interval) => Some(interval),
+            },
+            process_interval: settings.process_interval,
+        },
+    }
+}
+
+fn demo(settings: &Settings, name: Option<&str>) -> anyhow::Result<Box<dyn Source>> {
+    let name = name.or_else(|| SCENARIOS.first().map(|scenario| scenario.id)).unwrap_or_default();
+    let memory_interval = match settings.interval {
+        Interval::Adaptive => BUSY,
+        Interval::Fixed(interval) => interval,
+    };
+    let options = StreamOptions { memory_interval, process_interval: settings.process_interval, ..StreamOptions::default() };
+    // A mistake within a file names its line; that there is no such file is a mistake of who named it.
+    let named = |error: ScenarioError| match &error {
+        ScenarioError::Content { .. } => anyhow::Error::new(error),
+        _ => anyhow::Error::new(error).context(settings.origin("source").to_string()),
+    };
+    let scenario = Scenario::load(name).map_err(named)?;
+    let source = DemoSource::new(&scenario, settings.speed, options)?;
+    Ok(Box::new(source.choose(&Selection::new(&settings.gpus))?))
+}

@@ -1,0 +1,35 @@
+//! Standard output and standard error. Nothing else writes there but the dashboard's terminal.
+
+use std::io::{self, Write};
+
+/// Writes a text to standard output.
+///
+/// # Errors
+/// It can't be written: with the kind `BrokenPipe` where the reader has gone.
+pub fn text(text: &str) -> io::Result<()> {
+    bytes(text.as_bytes())
+}
+
+/// Writes bytes to standard output.
+///
+/// # Errors
+/// As [`text`].
+pub fn bytes(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// Says what went wrong, cause by cause; a cause whose words the message has already is not repeated. Where standard error is
+/// closed there is nobody to tell.
+pub fn error(error: &anyhow::Error) {
+    let mut message = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if message.is_empty() {
+            message = cause;
+        } else if !message.contains(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    let _ = writeln!(io::stderr().lock(), "vramscope: {message}");
+}

@@ -1,0 +1,209 @@
+//! `once --json`: one snapshot as DESIGN.md section 7 lays it down. Unknown is null, never zero; an unreadable list is null, an
+//! empty one is empty.
+
+use serde::Serialize;
+
+use super::figures::Figures;
+use super::problems::problems;
+use super::rfc3339;
+use crate::domain::{Bytes, DeviceView, Gpu, HolderView, Period, Reading, Snapshot, Timestamp};
+
+/// The version of this format. It rises only when an old reader would be wrong.
+const VERSION: u32 = 1;
+
+/// A field that a later version of the program fills.
+type NotYet = Option<()>;
+
+#[derive(Serialize)]
+struct Document {
+    version: u32,
+    simulated: bool,
+    time: Option<String>,
+    source: Option<String>,
+    host: Option<String>,
+    driver: Option<String>,
+    cuda: Option<String>,
+    devices: Vec<DeviceEntry>,
+    findings: [(); 0],
+    host_memory: Option<HostEntry>,
+    problems: Vec<ProblemEntry>,
+}
+
+#[derive(Serialize)]
+struct DeviceEntry {
+    gpu: u32,
+    uuid: String,
+    parent: Option<String>,
+    name: Option<String>,
+    pci: Option<String>,
+    memory: String,
+    total: Option<Bytes>,
+    used: Option<Bytes>,
+    free: Option<Bytes>,
+    reserved: Option<Bytes>,
+    used_includes_reserved: Option<bool>,
+    headroom: Option<Bytes>,
+    unattributed: Option<Bytes>,
+    excess: Option<Bytes>,
+    unexplained: Option<Bytes>,
+    peak_used: Option<Bytes>,
+    utilization: Option<f32>,
+    temperature: Option<f32>,
+    power: Option<f32>,
+    age_s: Option<f64>,
+    holders_age_s: Option<f64>,
+    state: String,
+    risk: NotYet,
+    holders: Option<Vec<HolderEntry>>,
+}
+
+#[derive(Serialize)]
+struct HolderEntry {
+    pid: u32,
+    start: Option<u64>,
+    started: Option<String>,
+    user: Option<String>,
+    relation: String,
+    kind: String,
+    used: Option<Bytes>,
+    peak_used: Option<Bytes>,
+    peak_accounted: NotYet,
+    command: Option<String>,
+    container: NotYet,
+    instance: Option<String>,
+    anatomy: NotYet,
+}
+
+#[derive(Serialize)]
+struct HostEntry {
+    total: Bytes,
+    available: Bytes,
+    swap_used: Bytes,
+    swap_total: Bytes,
+}
+
+#[derive(Serialize)]
+struct ProblemEntry {
+    gpu: Option<u32>,
+    what: String,
+    why: String,
+    r#do: Option<String>,
+}
+
+/// The document, indented, with a newline at its end. `now` is the stream's clock at this moment.
+pub fn document(snapshot: &Snapshot, now: Timestamp) -> String {
+    let header = snapshot.header.as_deref();
+    let document = Document {
+        version: VERSION,
+        simulated: snapshot.simulated(),
+        time: header.and_then(|header| rfc3339(header.created.after(now))),
+        source: header.map(|header| header.source.to_string()),
+        host: header.and_then(|header| header.host.as_ref()).map(ToString::to_string),
+        driver: header.and_then(|header| known(&header.driver)),
+        cuda: header.and_then(|header| known(&header.cuda)),
+        devices: snapshot.devices.iter().map(|view| device(snapshot, view, now)).collect(),
+        findings: [],
+        host_memory: snapshot.host.map(|host| HostEntry {
+            total: host.total,
+            available: host.available,
+            swap_used: host.swap_used,
+            swap_total: host.swap_total,
+        }),
+        problems: problems(snapshot, now)
+            .into_iter()
+            .map(|problem| ProblemEntry {
+                gpu: problem.gpu.map(|gpu| gpu.0),
+                what: problem.what,
+                why: problem.why,
+                r#do: problem.fix,
+            })
+            .collect(),
+    };
+    let mut text = serde_json::to_string_pretty(&document).expect("strings, numbers and lists alone: nothing here can fail");
+    text.push('\n');
+    text
+}
+
+fn device(snapshot: &Snapshot, view: &DeviceView, now: Timestamp) -> DeviceEntry {
+    let figures = Figures::of(view);
+    let static_facts = &view.device;
+    DeviceEntry {
+        gpu: view.gpu().0,
+        uuid: static_facts.id.to_string(),
+        parent: static_facts.parent.as_ref().map(ToString::to_string),
+        name: known(&static_facts.name),
+        pci: known(&static_facts.pci),
+        memory: static_facts.memory.to_string(),
+        total: figures.total,
+        used: figures.used,
+        free: figures.free,
+        reserved: figures.reserved,
+        used_includes_reserved: figures.used_includes_reserved,
+        headroom: figures.headroom,
+        unattributed: figures.unattributed,
+        excess: figures.excess,
+        unexplained: figures.unexplained,
+        peak_used: view.peak.map(|(_, peak)| peak),
+        utilization: number(&view.utilization),
+        temperature: number(&view.temperature),
+        power: number(&view.power),
+        age_s: figures.at.or(view.last_memory.map(|(t, _)| t)).map(|t| seconds(now.since(t))),
+        holders_age_s: view.holders_at.map(|t| seconds(now.since(t))),
+        state: view.state.to_string(),
+        risk: None,
+        holders: view.holders.as_ref().ok().map(|list| list.iter().map(|h| holder(snapshot, h)).collect()),
+    }
+}
+
+fn holder(snapshot: &Snapshot, view: &HolderView) -> HolderEntry {
+    let process = view.process.as_deref();
+    HolderEntry {
+        pid: view.pid().0,
+        start: view.key.start,
+        started: process.and_then(|process| process.started.as_ref().ok()).and_then(|wall| rfc3339(*wall)),
+        user: process.and_then(|process| known(&process.user)),
+        relation: view.relation().to_string(),
+        kind: view.kind().to_string(),
+        used: view.holder.used.as_ref().ok().copied(),
+        peak_used: view.peak.map(|(_, peak)| peak),
+        peak_accounted: None,
+        command: process.and_then(|process| known(&process.command)),
+        container: None,
+        instance: view.holder.instance.and_then(|gpu| uuid(snapshot, gpu)),
+        anatomy: None,
+    }
+}
+
+fn uuid(snapshot: &Snapshot, gpu: Gpu) -> Option<String> {
+    snapshot.device(gpu).map(|view| view.device.id.to_string())
+}
+
+fn known<T: ToString>(reading: &Reading<T>) -> Option<String> {
+    reading.as_ref().ok().map(ToString::to_string)
+}
+
+fn number(reading: &Reading<f32>) -> Option<f32> {
+    reading.as_ref().ok().copied().filter(|value| value.is_finite())
+}
+
+fn seconds(period: Period) -> f64 {
+    period.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+
+    #[test]
+    fn what_is_unknown_is_null_and_an_unreadable_list_too() {
+        insta::assert_snapshot!("document", document(&fixture::snapshot(), fixture::NOW));
+    }
+
+    #[test]
+    fn before_anything_is_known_the_document_stands() {
+        let text = document(&Snapshot::default(), Timestamp::ZERO);
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert!(value["time"].is_null() && value["devices"].as_array().is_some_and(Vec::is_empty), "{text}");
+    }
+}

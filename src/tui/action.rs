@@ -1,0 +1,121 @@
+//! What a key can mean: one entry holds id, default keys, where it works and what the help says.
+
+/// Something the user can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Leave.
+    Quit,
+    /// Close the top layer; never leaves.
+    Back,
+    /// Show or hide the help.
+    Help,
+    /// One row up.
+    Up,
+    /// One row down.
+    Down,
+    /// One page up.
+    PageUp,
+    /// One page down.
+    PageDown,
+    /// The first row.
+    First,
+    /// The last row.
+    Last,
+    /// The other list gets the arrows.
+    Focus,
+    /// Make the selected thing large.
+    Open,
+    /// All cards at once.
+    All,
+    /// Choose the column to sort by.
+    Sort,
+    /// Turn the order round.
+    Reverse,
+    /// Stop the picture at this moment, or let it run.
+    Freeze,
+    /// Earlier.
+    Earlier,
+    /// Later.
+    Later,
+    /// Much earlier.
+    MuchEarlier,
+    /// Much later.
+    MuchLater,
+    /// Show less time.
+    ZoomIn,
+    /// Show more time.
+    ZoomOut,
+    /// The next theme.
+    Theme,
+    /// Draw everything again.
+    Redraw,
+    /// Back to the shell; `fg` returns.
+    Suspend,
+}
+
+/// Where a key works. A scope's own keys go before those of `Everywhere`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// On every screen, also while typing.
+    Everywhere,
+    /// On the dashboard, and in menus.
+    Dashboard,
+}
+
+/// One entry of the key table.
+#[derive(Debug)]
+pub struct ActionInfo {
+    /// What it does.
+    pub action: Action,
+    /// What the configuration calls it.
+    pub id: &'static str,
+    /// Default keys, the one to show first.
+    pub keys: &'static [&'static str],
+    /// Where it works.
+    pub scope: Scope,
+    /// One word for the bottom line; empty where it is not worth the room.
+    pub hint: &'static str,
+    /// A sentence for the help.
+    pub help: &'static str,
+}
+
+macro_rules! actions {
+    ($($action:ident $id:literal $scope:ident [$($key:literal)*] $hint:literal $help:literal;)*) => {
+        &[$(ActionInfo {
+            action: Action::$action, id: $id, keys: &[$($key),*], scope: Scope::$scope, hint: $hint, help: $help,
+        }),*]
+    };
+}
+
+/// All actions, in the order of the help.
+pub static ACTIONS: &[ActionInfo] = actions![
+    Up "up" Everywhere ["up" "k"] "select" "Select the row above";
+    Down "down" Everywhere ["down" "j"] "" "Select the row below";
+    PageUp "page-up" Everywhere ["pgup"] "" "One page up";
+    PageDown "page-down" Everywhere ["pgdn"] "" "One page down";
+    First "first" Everywhere ["home" "g"] "" "The first row";
+    Last "last" Everywhere ["end" "G"] "" "The last row";
+    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Move the arrows between cards and processes";
+    Open "open" Everywhere ["enter"] "large" "Make the timeline large; in a menu, choose";
+    All "all" Dashboard ["a"] "all cards" "Show all cards at once instead of one";
+    Sort "sort" Dashboard ["s" "f6"] "sort" "Choose the column that processes are sorted by";
+    Reverse "reverse" Dashboard ["r"] "" "Turn the order of the processes round";
+    Freeze "freeze" Dashboard ["f"] "freeze" "Freeze: stop at this moment and look around; again to go on";
+    Earlier "earlier" Dashboard ["left"] "pan" "Earlier: pan into the past; when frozen, move the cursor";
+    Later "later" Dashboard ["right"] "" "Later, up to now";
+    MuchEarlier "much-earlier" Dashboard ["shift-left"] "" "Earlier by a whole screen";
+    MuchLater "much-later" Dashboard ["shift-right"] "" "Later by a whole screen";
+    ZoomIn "zoom-in" Dashboard ["+" "="] "zoom" "Show less time, in more detail (down to 10 s)";
+    ZoomOut "zoom-out" Dashboard ["-"] "" "Show more time (up to 7 days)";
+    Theme "theme" Dashboard ["T"] "" "The next theme";
+    Redraw "redraw" Everywhere ["ctrl-l"] "" "Draw the whole screen again";
+    Back "back" Everywhere ["esc"] "" "Close what is on top: help, menu, freeze, past, large timeline, one card. Never quits";
+    Suspend "suspend" Everywhere ["ctrl-z"] "" "Back to the shell; fg returns";
+    Help "help" Dashboard ["?" "h" "f1"] "help" "This list; type to search it";
+    Quit "quit" Everywhere ["q" "f10" "ctrl-c"] "quit" "Quit";
+];
+
+/// The entry of an action.
+pub fn info(action: Action) -> &'static ActionInfo {
+    ACTIONS.iter().find(|info| info.action == action).expect("every action has an entry: held by a test")
+}

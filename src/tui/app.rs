@@ -1,0 +1,294 @@
+//! The app: what the user looks at, and what every message changes about it.
+
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::action::{Action, Scope};
+use super::keymap::{Key, Keymap};
+use super::layout::Layout;
+use super::look::{Focus, Layer, Look, Selection};
+use super::msg::{Effect, Msg};
+use super::options::DashboardOptions;
+use super::panels::{PANELS, Panel, PanelId};
+use super::theme::{Styles, THEMES, Theme};
+use super::world::World;
+use crate::domain::{Missing, Snapshot, Timestamp};
+
+/// The dashboard's state.
+pub struct App {
+    options: DashboardOptions,
+    styles: Styles,
+    keymap: Keymap,
+    /// Index into [`THEMES`] once `T` was pressed.
+    theme: Option<usize>,
+    look: Look,
+    snapshot: Arc<Snapshot>,
+    now: Timestamp,
+    /// The picture of the freeze and its time: pausing means to keep it.
+    frozen: Option<(Arc<Snapshot>, Timestamp)>,
+    panels: Vec<Box<dyn Panel>>,
+    layout: Layout,
+}
+
+impl App {
+    /// A dashboard that has seen nothing yet.
+    pub fn new(options: DashboardOptions) -> Self {
+        let styles = Styles::new(&options.theme, options.palette);
+        Self {
+            options,
+            styles,
+            keymap: Keymap::new(),
+            theme: None,
+            look: Look::new(),
+            snapshot: Arc::default(),
+            now: Timestamp::ZERO,
+            frozen: None,
+            panels: PANELS.iter().map(|panel| (panel.new)()).collect(),
+            layout: Layout::default(),
+        }
+    }
+
+    /// What the user looks at.
+    pub fn look(&self) -> &Look {
+        &self.look
+    }
+
+    /// Whether the picture stands still whatever comes in.
+    pub fn is_frozen(&self) -> bool {
+        self.frozen.is_some()
+    }
+
+    /// Takes a message; the answer is for the event loop.
+    pub fn update(&mut self, msg: Msg) -> Option<Effect> {
+        match msg {
+            Msg::Snapshot(snapshot) => {
+                self.now = self.now.max(snapshot.at);
+                self.snapshot = snapshot;
+                self.settle();
+                None
+            }
+            Msg::Tick(now) => {
+                self.now = self.now.max(now);
+                None
+            }
+            Msg::Key(key) => self.press(key),
+            Msg::Click(x, y) => {
+                self.click(x, y);
+                None
+            }
+            Msg::Wheel(x, y, down) => {
+                self.wheel(x, y, if down { Action::Down } else { Action::Up });
+                None
+            }
+        }
+    }
+
+    /// Draws the whole screen.
+    pub fn render(&mut self, area: Rect, buf: &mut Buffer) {
+        if area.is_empty() {
+            return;
+        }
+        let (snapshot, frozen) = self.picture();
+        let mut world = World::new(&snapshot, self.now, frozen, &self.look, (&self.options, &self.styles, &self.keymap));
+        self.layout = Layout::new(area, &self.look, world.cards.len());
+        world.has_host_row = !self.layout.place(PanelId::Host).is_empty();
+        for (info, panel) in PANELS.iter().zip(&mut self.panels) {
+            let place = self.layout.place(info.id);
+            if !place.is_empty() {
+                panel.render(&world, &self.look, place, buf);
+            }
+        }
+    }
+
+    /// The snapshot to show, and the time of the freeze.
+    fn picture(&self) -> (Arc<Snapshot>, Option<Timestamp>) {
+        match &self.frozen {
+            Some((snapshot, at)) => (Arc::clone(snapshot), Some(*at)),
+            None => (Arc::clone(&self.snapshot), None),
+        }
+    }
+
+    /// Selects the fullest card once every card has answered, unless the user was faster. Later on the selection is the
+    /// user's: a screen that jumps to another card by itself can't be read.
+    fn settle(&mut self) {
+        let devices = &self.snapshot.devices;
+        let pending = |missing: &Missing| *missing == Missing::Pending;
+        if self.look.selection != Selection::Pending
+            || devices.is_empty()
+            || devices.iter().any(|view| view.memory.as_ref().is_err_and(pending))
+        {
+            return;
+        }
+        let fullness = |view: &crate::domain::DeviceView| {
+            let (used, total) = (view.used().ok()?, view.total().ok()?);
+            (total.0 > 0).then(|| used.0 as f64 / total.0 as f64)
+        };
+        let fullest = devices.iter().filter(|view| view.device.parent.is_none()).max_by(|a, b| {
+            fullness(a).partial_cmp(&fullness(b)).unwrap_or(std::cmp::Ordering::Equal).then(b.gpu().cmp(&a.gpu()))
+        });
+        if let Some(view) = fullest {
+            self.look.selection = Selection::One(view.device.id.clone());
+        }
+    }
+
+    fn press(&mut self, key: Key) -> Option<Effect> {
+        let scope = if self.look.layer == Some(Layer::Help) { Scope::Everywhere } else { Scope::Dashboard };
+        let action = self.keymap.action(scope, key);
+        if self.look.layer == Some(Layer::Help) {
+            // A letter is searched for, what leaves by control or function key still leaves.
+            let closes = self.keymap.action(Scope::Dashboard, key) == Some(Action::Help) && key.typed().is_none_or(|c| c == '?');
+            if closes {
+                self.look.layer = None;
+                return None;
+            }
+            if self.panels[PanelId::Help as usize].key(key) {
+                return None;
+            }
+        }
+        self.act(action?)
+    }
+
+    fn act(&mut self, action: Action) -> Option<Effect> {
+        match action {
+            Action::Quit => return Some(Effect::Quit),
+            Action::Suspend => return Some(Effect::Suspend),
+            Action::Redraw => return Some(Effect::Redraw),
+            _ => {}
+        }
+        let layer = match self.look.layer {
+            Some(Layer::Help) => Some(PanelId::Help),
+            Some(Layer::Sort) => Some(PanelId::Sort),
+            None => None,
+        };
+        if let Some(panel) = layer {
+            if !self.ask(panel, action) && action == Action::Back {
+                self.close_layer();
+            }
+            return None;
+        }
+        match action {
+            Action::Back => self.back(),
+            Action::Help => self.look.layer = Some(Layer::Help),
+            Action::Sort => self.look.layer = Some(Layer::Sort),
+            Action::Reverse => self.look.descending = !self.look.descending,
+            Action::Theme => self.next_theme(),
+            Action::Freeze => self.toggle_freeze(),
+            Action::All => self.look.selection = Selection::All,
+            Action::Open => self.look.large = !self.look.large,
+            Action::Focus => {
+                self.look.focus = match self.look.focus {
+                    Focus::Devices => Focus::Processes,
+                    Focus::Processes => Focus::Devices,
+                };
+                if self.look.focus == Focus::Processes && self.look.row.is_none() {
+                    self.ask(PanelId::Processes, Action::First);
+                }
+            }
+            _ => {
+                let list = match self.look.focus {
+                    Focus::Devices => PanelId::Devices,
+                    Focus::Processes => PanelId::Processes,
+                };
+                let _ = self.ask(list, action) || self.ask(self.timeline(), action);
+            }
+        }
+        None
+    }
+
+    fn timeline(&self) -> PanelId {
+        if matches!(self.look.selection, Selection::One(_)) { PanelId::Timeline } else { PanelId::Multiples }
+    }
+
+    /// Offers an action to a panel.
+    fn ask(&mut self, panel: PanelId, action: Action) -> bool {
+        self.with_panel(panel, |panel, look, world| panel.act(action, look, world))
+    }
+
+    fn with_panel<T>(&mut self, id: PanelId, ask: impl FnOnce(&mut dyn Panel, &mut Look, &World<'_>) -> T) -> T {
+        let (snapshot, frozen) = self.picture();
+        let world = World::new(&snapshot, self.now, frozen, &self.look, (&self.options, &self.styles, &self.keymap));
+        let answer = ask(self.panels[id as usize].as_mut(), &mut self.look, &world);
+        // A click into the timeline freezes: keep that picture.
+        if self.look.cursor.is_some() && self.frozen.is_none() {
+            self.frozen = Some((snapshot, self.now));
+        }
+        answer
+    }
+
+    fn close_layer(&mut self) {
+        self.look.layer = None;
+        self.panels[PanelId::Help as usize] = (PANELS[PanelId::Help as usize].new)();
+    }
+
+    /// Closes what is on top: freeze, past, large timeline, one card.
+    fn back(&mut self) {
+        if self.look.cursor.is_some() || self.look.end.is_some() {
+            self.thaw();
+        } else if self.look.large {
+            self.look.large = false;
+        } else if self.look.focus == Focus::Processes {
+            self.look.focus = Focus::Devices;
+        } else {
+            self.look.selection = Selection::All;
+        }
+    }
+
+    fn toggle_freeze(&mut self) {
+        if self.look.cursor.is_some() {
+            self.thaw();
+        } else {
+            self.look.freeze(self.now, self.now);
+            self.frozen = Some((Arc::clone(&self.snapshot), self.now));
+        }
+    }
+
+    fn thaw(&mut self) {
+        self.look.thaw();
+        self.frozen = None;
+    }
+
+    fn next_theme(&mut self) {
+        let next = self.theme.map_or_else(
+            || {
+                THEMES
+                    .iter()
+                    .position(|theme| Theme::parse(theme.text).is_ok_and(|theme| theme == self.options.theme))
+                    .map_or(0, |at| at + 1)
+            },
+            |at| at + 1,
+        ) % THEMES.len();
+        if let Ok(theme) = Theme::parse(THEMES[next].text) {
+            self.styles = Styles::new(&theme, self.options.palette);
+            self.theme = Some(next);
+        }
+    }
+
+    /// The panel at a cell, the topmost first.
+    fn panel_at(&self, x: u16, y: u16) -> Option<PanelId> {
+        PANELS.iter().rev().map(|info| info.id).find(|id| self.layout.place(*id).contains((x, y).into()))
+    }
+
+    fn click(&mut self, x: u16, y: u16) {
+        let at = self.panel_at(x, y);
+        match (self.look.layer, at) {
+            (Some(_), Some(PanelId::Help | PanelId::Sort)) | (None, Some(_)) => {
+                if let Some(id) = at {
+                    self.with_panel(id, |panel, look, world| panel.click(x, y, look, world));
+                }
+            }
+            (Some(_), _) => self.close_layer(),
+            (None, None) => {}
+        }
+    }
+
+    fn wheel(&mut self, x: u16, y: u16, action: Action) {
+        let Some(panel) = self.panel_at(x, y) else { return };
+        let zoom = if action == Action::Up { Action::ZoomIn } else { Action::ZoomOut };
+        match panel {
+            PanelId::Timeline | PanelId::Multiples => self.ask(panel, zoom),
+            _ => self.ask(panel, action),
+        };
+    }
+}

@@ -1,0 +1,283 @@
+//! What one card shows at the moment looked at: figures that add up, now or in the past.
+
+use std::sync::Arc;
+
+use strum::EnumCount;
+
+use super::theme::Role;
+use crate::domain::{Bytes, DeviceState, DeviceView, Gpu, HolderView, MemoryKind, Period, Relation, Snapshot, Timestamp};
+
+/// A slice of a card's memory; `total` is the sum of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumCount, strum::EnumIter)]
+pub enum Slice {
+    /// The watched job's.
+    Job,
+    /// My other processes'.
+    Mine,
+    /// Other users'.
+    Foreign,
+    /// Display servers' and daemons'.
+    System,
+    /// Of processes that can't be seen from here.
+    Unknown,
+    /// In use, but no process owns up to it.
+    Unattributed,
+    /// In use; sizes of single processes are not told.
+    InUse,
+    /// Kept by the driver.
+    Reserved,
+    /// Free.
+    Free,
+}
+
+impl Slice {
+    /// The slice of a relation.
+    pub fn of(relation: Relation) -> Self {
+        match relation {
+            Relation::Job => Self::Job,
+            Relation::Mine => Self::Mine,
+            Relation::Foreign => Self::Foreign,
+            Relation::System => Self::System,
+            Relation::Unknown => Self::Unknown,
+        }
+    }
+
+    /// Its colour.
+    pub fn role(self) -> Role {
+        match self {
+            Self::Job => Role::Job,
+            Self::Mine => Role::Mine,
+            Self::Foreign => Role::Foreign,
+            Self::System => Role::System,
+            Self::Unknown => Role::Unknown,
+            Self::Unattributed => Role::Unattributed,
+            Self::InUse => Role::InUse,
+            Self::Reserved => Role::Reserved,
+            Self::Free => Role::Free,
+        }
+    }
+
+    /// Its name in the legend.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Job => "job",
+            Self::Mine => "mine",
+            Self::Foreign => "foreign",
+            Self::System => "system",
+            Self::Unknown => "unknown",
+            Self::Unattributed => "unattributed",
+            Self::InUse => "in use",
+            Self::Reserved => "reserved",
+            Self::Free => "free",
+        }
+    }
+}
+
+/// Figures of one moment that add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// What the card has.
+    pub total: Option<Bytes>,
+    /// total − free − reserved; Σ holders for unified memory.
+    pub used: Option<Bytes>,
+    /// What a new allocation can have.
+    pub free: Option<Bytes>,
+    /// Kept by the driver, where told apart.
+    pub reserved: Option<Bytes>,
+    /// What the processes add up to beyond `used`: the list and the memory are two readings, and the past keeps a list
+    /// a second while memory may be read more often.
+    pub beyond: Option<Bytes>,
+    /// Used memory of no process; none where some size is missing.
+    pub unattributed: Option<Bytes>,
+    /// The slices of the bar, in the order of [`Slice`]. Their sum is `total` where that is known.
+    pub slices: [u64; Slice::COUNT],
+}
+
+/// One row of the device panel.
+#[derive(Clone, Debug)]
+pub struct Card<'a> {
+    /// The device.
+    pub view: &'a Arc<DeviceView>,
+    /// A MIG instance below its parent.
+    pub is_instance: bool,
+    /// Figures of the moment.
+    pub figures: Figures,
+    /// The age of the figures, where they are old.
+    pub stale: Option<Period>,
+}
+
+/// How old figures may be before they are shown as old, where the pace is not known.
+const FRESH: Period = Period::secs(2);
+
+impl<'a> Card<'a> {
+    /// All cards of a snapshot in the order of the screen: MIG instances below their parent. `past` is a moment of the
+    /// past, `now` the time of the reader.
+    pub fn all(snapshot: &'a Snapshot, past: Option<Timestamp>, now: Timestamp) -> Vec<Self> {
+        let mut cards = Vec::with_capacity(snapshot.devices.len());
+        let known = |view: &DeviceView| {
+            view.device.parent.as_ref().is_some_and(|parent| snapshot.devices.iter().any(|other| other.device.id == *parent))
+        };
+        for view in snapshot.devices.iter().filter(|view| !known(view)) {
+            cards.push(Self::new(view, false, past, now));
+            for instance in snapshot.devices.iter().filter(|other| other.device.parent.as_ref() == Some(&view.device.id)) {
+                cards.push(Self::new(instance, true, past, now));
+            }
+        }
+        cards
+    }
+
+    fn new(view: &'a Arc<DeviceView>, is_instance: bool, past: Option<Timestamp>, now: Timestamp) -> Self {
+        let figures = past.map_or_else(|| present(view), |t| figures_at(view, t));
+        let patience = view.memory_pace.map_or(FRESH, |pace| FRESH.max(Period(pace.asked.0.saturating_mul(3))));
+        let stale = match view.age(now) {
+            _ if past.is_some() => None,
+            Some(age) if age > patience || view.memory.is_err() || view.state != DeviceState::Ok => Some(age),
+            _ => None,
+        };
+        Self { view, is_instance, figures, stale }
+    }
+
+    /// The key of the device.
+    pub fn gpu(&self) -> Gpu {
+        self.view.gpu()
+    }
+
+    /// Whether its figures are those of a card that answers.
+    pub fn is_fresh(&self) -> bool {
+        self.view.state == DeviceState::Ok && self.stale.is_none()
+    }
+
+    /// How full it is, from 0 to 1.
+    pub fn fullness(&self) -> Option<f64> {
+        let (used, total) = (self.figures.used?, self.figures.total?);
+        let held = used.saturating_add(self.figures.reserved.unwrap_or_default());
+        (total.0 > 0).then(|| held.0 as f64 / total.0 as f64)
+    }
+
+    /// The product's name, without what all have in common.
+    pub fn name(&self) -> &'a str {
+        self.view.device.name.as_ref().map_or("", |name| {
+            let name = name.strip_prefix("NVIDIA ").unwrap_or(name);
+            name.strip_prefix("GeForce ").unwrap_or(name)
+        })
+    }
+}
+
+/// The newest figures. Those that the newest process list was taken with are used where they are as good as new: only
+/// they add up with the sizes of the processes.
+fn present(view: &DeviceView) -> Figures {
+    let newest = view.last_memory.map(|(t, _)| t);
+    let patience = view.process_pace.map_or(Period::secs(5), |pace| Period::secs(5).max(Period(pace.asked.0.saturating_mul(3))));
+    let balance =
+        view.balance.filter(|balance| view.holders.is_ok() && newest.is_none_or(|newest| newest.since(balance.t) <= patience));
+    let memory = balance.and_then(|balance| balance.figures).or(view.last_memory.map(|(_, figures)| figures));
+    let mut figures = Figures {
+        total: memory.map(|memory| memory.total).or_else(|| view.device.total.as_ref().ok().copied()),
+        used: memory.map(|memory| memory.used()),
+        free: memory.map(|memory| memory.free),
+        reserved: memory.and_then(|memory| memory.reserved),
+        ..Figures::default()
+    };
+    if view.device.memory == MemoryKind::Unified && memory.is_none() {
+        figures.used = balance.and_then(|balance| balance.used);
+        figures.free = view.headroom.as_ref().ok().copied();
+    }
+    figures.beyond = balance.and_then(|balance| balance.excess).filter(|beyond| beyond.0 > 0);
+    let known = balance.filter(|balance| balance.unattributed.is_some());
+    figures.unattributed = known.and_then(|balance| balance.unattributed);
+    let holders = view.holders.as_ref().ok().filter(|_| known.is_some());
+    let sizes = holders
+        .into_iter()
+        .flat_map(|list| list.iter())
+        .filter_map(|view| Some((view.relation(), *view.holder.used.as_ref().ok()?)));
+    figures.slice(sizes, known.is_some());
+    figures
+}
+
+/// The figures of a moment of the past, from the histories.
+fn figures_at(view: &DeviceView, t: Timestamp) -> Figures {
+    let used = view.series.at(t);
+    let memory = view.last_memory.map(|(_, figures)| figures);
+    let total = view.total().ok();
+    let reserved = memory.and_then(|memory| memory.reserved);
+    let free = used
+        .zip(total)
+        .filter(|_| memory.is_some())
+        .map(|(used, total)| total.saturating_sub(used).saturating_sub(reserved.unwrap_or_default()));
+    let mut figures = Figures { total, used, free, reserved, ..Figures::default() };
+    let sizes: Vec<(Relation, Bytes)> = holders_at(view, t).map(|(holder, used)| (holder.relation(), used)).collect();
+    let others = view.others.at(t).unwrap_or_default();
+    let told = !sizes.is_empty() || others > Bytes::ZERO || view.balance.is_some_and(|balance| balance.unattributed.is_some());
+    if told {
+        let attributed = sizes.iter().map(|(_, used)| *used).sum::<Bytes>().saturating_add(others);
+        figures.unattributed = used.map(|used| used.saturating_sub(attributed));
+        figures.beyond = used.map(|used| attributed.saturating_sub(used)).filter(|beyond| beyond.0 > 0);
+    }
+    figures.slice(sizes.into_iter().chain([(Relation::Unknown, others)]), told);
+    figures
+}
+
+/// The holders of a card at a moment of the past with what they held then, those that are gone included.
+pub fn holders_at(view: &DeviceView, t: Timestamp) -> impl Iterator<Item = (&Arc<HolderView>, Bytes)> {
+    let present = view.holders.iter().flat_map(|list| list.iter());
+    present.chain(view.gone.iter()).filter_map(move |holder| Some((holder, holder.used_at(t)?)))
+}
+
+impl Figures {
+    /// The whole of the bar: the total, or for unified memory what is used and what is left.
+    pub fn extent(&self) -> Bytes {
+        self.total.unwrap_or_else(|| Bytes(self.slices.iter().sum()))
+    }
+
+    /// Cuts the bar. Where the sizes of the processes are `told`, each relation has its slice and the rest of what is
+    /// used is unattributed; otherwise it is one slice.
+    fn slice(&mut self, sizes: impl Iterator<Item = (Relation, Bytes)>, told: bool) {
+        let slices = &mut self.slices;
+        let used = self.used.unwrap_or_default().0;
+        if told {
+            for (relation, size) in sizes {
+                slices[Slice::of(relation) as usize] += size.0;
+            }
+            let attributed: u64 = slices.iter().sum();
+            slices[Slice::Unattributed as usize] = used.saturating_sub(attributed);
+            // The list and the memory are two readings: where the processes add up to more than is used, the largest
+            // slice gives way, so that the bar stays true to the memory.
+            let mut excess = attributed.saturating_sub(used);
+            while excess > 0 {
+                let Some(largest) = slices.iter_mut().max().filter(|largest| **largest > 0) else { break };
+                let cut = excess.min(*largest);
+                *largest -= cut;
+                excess -= cut;
+            }
+        } else {
+            slices[Slice::InUse as usize] = used;
+        }
+        slices[Slice::Reserved as usize] = self.reserved.unwrap_or_default().0;
+        slices[Slice::Free as usize] = self.free.unwrap_or_default().0;
+    }
+}
+
+impl Card<'_> {
+    /// What is wrong with the card, in words; none while all is well.
+    pub fn trouble(&self, now: Timestamp) -> Option<String> {
+        let since = now.since(self.view.state_since);
+        let call = |before: &str, after: &str| self.view.call.map_or(String::new(), |call| format!("{before}{call}{after}"));
+        match (self.view.state, &self.view.memory) {
+            (DeviceState::Stalled, _) => Some(format!("driver not answering {since}{}", call(" in ", ""))),
+            (DeviceState::Lost, _) => Some(format!("lost {since} ago{}", call(" (", ")"))),
+            (DeviceState::Failed, Err(missing)) => Some(missing.to_string()),
+            (DeviceState::Failed, Ok(_)) => Some(format!("can't be read{}", call(": ", ""))),
+            (DeviceState::Ok, Err(missing)) if self.figures.used.is_none() => Some(missing.to_string()),
+            (DeviceState::Ok, _) => None,
+        }
+    }
+
+    /// The largest holder of the moment.
+    pub fn largest(&self, past: Option<Timestamp>) -> Option<(&Arc<HolderView>, Bytes)> {
+        if let Some(t) = past {
+            return holders_at(self.view, t).max_by_key(|(_, used)| *used);
+        }
+        let list = self.view.holders.as_ref().ok()?;
+        list.iter().filter_map(|holder| Some((holder, *holder.holder.used.as_ref().ok()?))).max_by_key(|(_, used)| *used)
+    }
+}

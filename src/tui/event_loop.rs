@@ -1,0 +1,212 @@
+//! The only place that waits: for keys, snapshots, signals and the clock.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{FutureExt, StreamExt};
+use ratatui::crossterm::event::{Event, EventStream, KeyEventKind, MouseButton, MouseEventKind};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::app::App;
+use super::keymap::Key;
+use super::msg::{Effect, Msg};
+use super::options::DashboardOptions;
+use super::terminal::Tty;
+use crate::domain::{Snapshot, Timestamp};
+
+/// The shortest time between two frames after keys and movement.
+const MOTION: Duration = Duration::from_millis(33);
+/// The shortest time between two frames when only numbers changed.
+const NUMBERS: Duration = Duration::from_millis(100);
+/// The longest wait for a stop or a continue signal to arrive.
+const SIGNALLED: Duration = Duration::from_millis(100);
+/// The signal after a stop. SIGTSTP itself keeps its default, so that Ctrl-Z stops the process as any other.
+const CONTINUE: i32 = rustix::process::Signal::CONT.as_raw();
+
+/// Why the dashboard can't go on.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    /// The tty can't be taken or written to.
+    #[error("the terminal can't be used: {0}")]
+    Tty(#[source] io::Error),
+    /// Keys can't be read.
+    #[error("the keyboard can't be read: {0}")]
+    Input(#[source] io::Error),
+    /// Signals can't be received.
+    #[error("signals can't be received: {0}")]
+    Signals(#[source] io::Error),
+}
+
+/// Why the dashboard ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome<E> {
+    /// The user left.
+    Quit,
+    /// A signal ended it: its number.
+    Signal(i32),
+    /// The source can't be used: what `failed` said.
+    SourceFailed(E),
+}
+
+/// What has to be drawn, and how soon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Want {
+    /// Nothing but the clock.
+    Clock,
+    /// Numbers.
+    Numbers,
+    /// What the user did.
+    Motion,
+}
+
+/// Runs the dashboard until the user leaves, a signal ends it, or `failed` says that the source can't be used (pass
+/// [`std::future::pending`] where it can't fail). `now` is the stream's clock.
+pub async fn run<E>(
+    options: DashboardOptions,
+    snapshots: watch::Receiver<Arc<Snapshot>>,
+    now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    failed: impl Future<Output = E>,
+) -> Result<Outcome<E>, TuiError> {
+    let mut signals = Signals::new().map_err(TuiError::Signals)?;
+    let mut resumed = signal(SignalKind::from_raw(CONTINUE)).map_err(TuiError::Signals)?;
+    let tty = Tty::enter(options.mouse).map_err(TuiError::Tty)?;
+    let mut dashboard = Dashboard { app: App::new(options), tty, snapshots, now, want: Want::Motion, titled: false };
+    let mut last = dashboard.draw().map_err(TuiError::Tty)?;
+    // Made after the first frame: it starts a thread.
+    let mut events = EventStream::new();
+    let mut open = true;
+    let mut failed = std::pin::pin!(failed);
+
+    loop {
+        let due = match dashboard.want {
+            Want::Motion => last + MOTION,
+            Want::Numbers => last + NUMBERS,
+            Want::Clock => last.max(Instant::now()) + dashboard.until_next_second(),
+        };
+        tokio::select! {
+            biased;
+            number = signals.ends() => return Ok(Outcome::Signal(number)),
+            _ = resumed.recv() => {
+                dashboard.tty.resume().map_err(TuiError::Tty)?;
+                dashboard.want = Want::Motion;
+            }
+            event = events.next() => {
+                let mut effect = dashboard.take(event)?;
+                // All that has come in meanwhile: only the last picture of it is drawn.
+                while effect.is_none() && let Some(event) = events.next().now_or_never() {
+                    effect = dashboard.take(event)?;
+                }
+                match effect {
+                    Some(Effect::Quit) => return Ok(Outcome::Quit),
+                    Some(Effect::Redraw) => dashboard.tty.invalidate().map_err(TuiError::Tty)?,
+                    Some(Effect::Suspend) => {
+                        // Nobody may read the tty while the shell has it.
+                        drop(events);
+                        dashboard.tty.suspend();
+                        // The stop is delivered before or while this waits; where the group can't be stopped, it ends.
+                        let _ = timeout(SIGNALLED, resumed.recv()).await;
+                        dashboard.tty.resume().map_err(TuiError::Tty)?;
+                        events = EventStream::new();
+                    }
+                    None => {}
+                }
+            }
+            error = &mut failed => return Ok(Outcome::SourceFailed(error)),
+            changed = dashboard.snapshots.changed(), if open && dashboard.want == Want::Clock && !dashboard.app.is_frozen() => {
+                // The sender is gone at the end of a stream: the last picture stays, its ages go on.
+                open = changed.is_ok();
+                dashboard.want = if open { Want::Numbers } else { Want::Clock };
+            }
+            () = sleep_until(due) => last = dashboard.draw().map_err(TuiError::Tty)?,
+        }
+    }
+}
+
+/// What the loop works on.
+struct Dashboard {
+    app: App,
+    tty: Tty,
+    snapshots: watch::Receiver<Arc<Snapshot>>,
+    now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    want: Want,
+    titled: bool,
+}
+
+impl Dashboard {
+    /// Draws the newest snapshot and returns when.
+    fn draw(&mut self) -> io::Result<Instant> {
+        let snapshot = Arc::clone(&self.snapshots.borrow_and_update());
+        if !self.titled
+            && let Some(header) = &snapshot.header
+        {
+            let host = header.host.as_deref().unwrap_or("GPU memory");
+            let simulated = if header.simulated { " (simulated)" } else { "" };
+            self.tty.title(&format!("vramscope: {host}{simulated}"))?;
+            self.titled = true;
+        }
+        self.app.update(Msg::Snapshot(snapshot));
+        self.app.update(Msg::Tick((self.now)()));
+        self.want = Want::Clock;
+        let app = &mut self.app;
+        self.tty.draw(|area, buf| app.render(area, buf))?;
+        Ok(Instant::now())
+    }
+
+    /// Takes an event of the terminal.
+    fn take(&mut self, event: Option<io::Result<Event>>) -> Result<Option<Effect>, TuiError> {
+        let event = event.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into())).map_err(TuiError::Input)?;
+        let msg = match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => Msg::Key(Key::of(&key)),
+            Event::Mouse(mouse) => match mouse.kind {
+                MouseEventKind::Down(MouseButton::Left) => Msg::Click(mouse.column, mouse.row),
+                MouseEventKind::ScrollUp => Msg::Wheel(mouse.column, mouse.row, false),
+                MouseEventKind::ScrollDown => Msg::Wheel(mouse.column, mouse.row, true),
+                _ => return Ok(None),
+            },
+            Event::Resize(..) => {
+                self.want = Want::Motion;
+                return Ok(None);
+            }
+            _ => return Ok(None),
+        };
+        self.want = Want::Motion;
+        self.app.update(Msg::Tick((self.now)()));
+        Ok(self.app.update(msg))
+    }
+
+    /// The time until the clock in the header shows another second.
+    fn until_next_second(&self) -> Duration {
+        let created = self.snapshots.borrow().header.as_ref().map_or(0, |header| header.created.0);
+        let wall = created.saturating_add(i64::try_from((self.now)().0).unwrap_or(0));
+        Duration::from_micros(1_000_000 - wall.rem_euclid(1_000_000) as u64)
+    }
+}
+
+/// Signals that end the dashboard.
+struct Signals {
+    terminate: Signal,
+    hang_up: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// The number of the first signal that ends the dashboard.
+    async fn ends(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
+            _ = self.hang_up.recv() => SignalKind::hangup().as_raw_value(),
+            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Which panel stands where, for every size of the screen.
+//!
+//! ```text
+//! full                      small (below 60 columns        strip (below 6 rows)
+//!                           or 16 rows)
+//! header                    header                         answer
+//! answer                    answer                         sparklines
+//! devices                   devices
+//! host                      timeline, where there is room
+//! timeline                  status
+//! processes
+//! status
+//! ```
+
+use ratatui::layout::Rect;
+use strum::EnumCount;
+
+use super::look::{Layer, Look, Selection};
+use super::panels::PanelId;
+
+/// The place of each panel; an empty one is not shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Layout([Rect; PanelId::COUNT]);
+
+impl Layout {
+    /// Arranges the panels for `cards` rows of cards.
+    pub fn new(area: Rect, look: &Look, cards: usize) -> Self {
+        let mut layout = Self::default();
+        if area.height < 6 {
+            layout.0[PanelId::Strip as usize] = area;
+        } else if area.width < 60 || area.height < 16 {
+            layout.small(area, look, cards);
+        } else {
+            layout.full(area, look, cards);
+        }
+        match look.layer {
+            Some(Layer::Help) => layout.0[PanelId::Help as usize] = area,
+            Some(Layer::Sort) => layout.0[PanelId::Sort as usize] = centred(area, 64, super::columns::COLUMNS.len() as u16 + 2),
+            None => {}
+        }
+        layout
+    }
+
+    /// Where a panel stands.
+    pub fn place(&self, id: PanelId) -> Rect {
+        self.0[id as usize]
+    }
+
+    fn full(&mut self, area: Rect, look: &Look, cards: usize) {
+        let mut rows = Rows { area, y: area.y };
+        let roomy = area.height >= 30;
+        self.0[PanelId::Header as usize] = rows.take(1);
+        self.0[PanelId::Answer as usize] = rows.take(if area.width < 110 && area.height >= 20 { 2 } else { 1 });
+        rows.take(u16::from(roomy));
+        // Titles and legend; at most a third of the screen, more cards scroll.
+        let most = (area.height / 3).max(4);
+        let legend = u16::from(area.height >= 24);
+        let devices = 1 + (cards as u16).clamp(1, most) + legend;
+        self.0[PanelId::Devices as usize] = rows.take(if look.large { devices.min(6) } else { devices });
+        let status = rows.take_last(if roomy { 2 } else { 1 });
+        self.0[PanelId::Status as usize] = status;
+        if area.height >= 40 {
+            self.0[PanelId::Host as usize] = rows.take(1);
+        }
+        rows.take(u16::from(roomy));
+        let rest = rows.left();
+        // The timeline is the instrument and gets most; a table of four rows is the least.
+        let timeline = if look.large { rest } else { (rest * 3 / 5).clamp(8.min(rest), rest) };
+        let place = rows.take(timeline);
+        self.0[timeline_panel(look) as usize] = place;
+        if roomy && !look.large {
+            rows.take(1);
+        }
+        self.0[PanelId::Processes as usize] = rows.take(rows.left());
+    }
+
+    fn small(&mut self, area: Rect, look: &Look, cards: usize) {
+        let mut rows = Rows { area, y: area.y };
+        self.0[PanelId::Header as usize] = rows.take(1);
+        self.0[PanelId::Answer as usize] = rows.take(match (area.width, area.height) {
+            (0..60, 12..) => 3,
+            (0..100, 10..) => 2,
+            _ => 1,
+        });
+        self.0[PanelId::Status as usize] = rows.take_last(1);
+        let devices = (cards as u16).max(1) + 1;
+        let rest = rows.left();
+        let devices = if look.large { devices.min(3) } else { devices.min(rest) };
+        self.0[PanelId::Devices as usize] = rows.take(devices);
+        if rows.left() >= 4 {
+            self.0[timeline_panel(look) as usize] = rows.take(rows.left());
+        } else {
+            // What is too little for a timeline goes to the cards, whose legend fits there.
+            self.0[PanelId::Devices as usize].height += u16::from(rows.left() > 0);
+        }
+    }
+}
+
+fn timeline_panel(look: &Look) -> PanelId {
+    if matches!(look.selection, Selection::One(_)) { PanelId::Timeline } else { PanelId::Multiples }
+}
+
+/// A place in the middle, within the screen.
+fn centred(area: Rect, width: u16, height: u16) -> Rect {
+    let (width, height) = (width.min(area.width), height.min(area.height));
+    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
+}
+
+/// Hands out rows from the top and from the bottom.
+struct Rows {
+    area: Rect,
+    y: u16,
+}
+
+impl Rows {
+    fn left(&self) -> u16 {
+        self.area.bottom().saturating_sub(self.y)
+    }
+
+    fn take(&mut self, rows: u16) -> Rect {
+        let height = rows.min(self.left());
+        let place = Rect { y: self.y, height, ..self.area };
+        self.y += height;
+        place
+    }
+
+    fn take_last(&mut self, rows: u16) -> Rect {
+        let height = rows.min(self.left());
+        self.area.height -= height;
+        Rect { y: self.area.bottom(), height, ..self.area }
+    }
+}

@@ -1,0 +1,32 @@
+//! What happens to the app, and what it asks for.
+
+use std::sync::Arc;
+
+use super::keymap::Key;
+use crate::domain::{Snapshot, Timestamp};
+
+/// Something happened.
+#[derive(Clone, Debug)]
+pub enum Msg {
+    /// A newer picture.
+    Snapshot(Arc<Snapshot>),
+    /// Time went on.
+    Tick(Timestamp),
+    /// A key was pressed.
+    Key(Key),
+    /// The mouse was pressed at a column and a row.
+    Click(u16, u16),
+    /// The wheel was turned over a column and a row, down or up.
+    Wheel(u16, u16, bool),
+}
+
+/// Something that only the event loop can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Leave.
+    Quit,
+    /// Stop this process as the shell's job control does.
+    Suspend,
+    /// Draw every cell again.
+    Redraw,
+}

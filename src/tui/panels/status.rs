@@ -1,0 +1,198 @@
+//! The selected thing in a sentence, and the keys that matter most.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use strum::IntoEnumIterator;
+
+use super::super::action::{ACTIONS, Action};
+use super::super::cards::{Card, Slice};
+use super::super::columns::relation;
+use super::super::look::{Focus, Look};
+use super::super::rows::{Row, RowKind, rows};
+use super::super::theme::Role;
+use super::super::widgets::text::{Pen, fit, put, put_right, width};
+use super::super::world::{World, gib, short_name};
+use super::Panel;
+use crate::domain::{Bytes, HolderView, MemoryKind, Missing, Reading};
+
+/// The status line.
+pub struct Status;
+
+impl Panel for Status {
+    fn render(&mut self, world: &World<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
+        let sentence = sentence(world, look);
+        let mut room = area.width.saturating_sub(2);
+        if area.height == 1 {
+            let help = hint(world, Action::Help, "help");
+            let columns = width(&help);
+            if room > columns + 20 {
+                put_right(buf, area.right().saturating_sub(1), area.y, columns, &help, world.style(Role::Dim));
+                room -= columns + 2;
+            }
+        } else {
+            let mut pen = Pen::new(buf, Rect { y: area.y + 1, height: 1, ..area });
+            pen.skip(1);
+            for info in ACTIONS.iter().filter(|info| !info.hint.is_empty()) {
+                let Some(keys) = keys(world, info.action) else { continue };
+                if pen.left() < width(&keys) + info.hint.len() as u16 + 3 {
+                    break;
+                }
+                pen.put(&keys, world.style(Role::Strong)).skip(1).put(info.hint, world.style(Role::Dim)).skip(2);
+            }
+        }
+        put(buf, area.x + 1, area.y, room, &fit(&sentence, room), world.style(Role::Text));
+    }
+}
+
+/// The keys to show for an action; those of a pair stand together.
+fn keys(world: &World<'_>, action: Action) -> Option<String> {
+    let first = |action| world.keymap.keys(action).next();
+    let other = match action {
+        Action::Up => Some(Action::Down),
+        Action::Earlier => Some(Action::Later),
+        Action::ZoomIn => Some(Action::ZoomOut),
+        _ => None,
+    };
+    let key = first(action)?;
+    Some(match other.and_then(first) {
+        Some(other) => format!("{key}{other}"),
+        None => key.to_string(),
+    })
+}
+
+fn hint(world: &World<'_>, action: Action, word: &str) -> String {
+    keys(world, action).map_or(String::new(), |keys| format!("{keys} {word}"))
+}
+
+/// What is selected, and why something of it is missing.
+fn sentence(world: &World<'_>, look: &Look) -> String {
+    if look.focus == Focus::Processes {
+        let rows = rows(world, look);
+        if let Some(row) = look.row.as_ref().and_then(|key| rows.iter().find(|row| row.key() == *key)) {
+            return about_row(world, row);
+        }
+        if look.row.is_some() {
+            return "The selected process holds no memory at this moment.".into();
+        }
+        return if rows.is_empty() {
+            "No process to select here.".into()
+        } else {
+            "Select a process: its part of the timeline gets its colour.".into()
+        };
+    }
+    match world.selected(look) {
+        Some(card) => about_card(world, card),
+        None if world.cards.is_empty() => "Cards will be listed above as soon as the driver names them.".into(),
+        None => "All cards. Select one to see it alone with its processes.".into(),
+    }
+}
+
+/// The identity in words: used is the sum of its parts.
+fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
+    let figures = &card.figures;
+    let mut out = format!("GPU {}", card.gpu());
+    if let Some(trouble) = card.trouble(world.now).filter(|_| world.past.is_none()) {
+        out += &format!(": {trouble}");
+    }
+    match (figures.used, card.stale) {
+        (Some(used), Some(age)) => out += &format!("; {age} ago: {} GiB used", gib(Some(used))),
+        (Some(used), None) => out += &format!(": {} GiB used", gib(Some(used))),
+        (None, _) => {}
+    }
+    let parts: Vec<String> = Slice::iter()
+        .filter(|slice| !matches!(slice, Slice::InUse | Slice::Reserved | Slice::Free))
+        .filter(|slice| figures.slices[*slice as usize] > 0)
+        .map(|slice| format!("{} {}", gib(Some(Bytes(figures.slices[slice as usize]))), slice.name()))
+        .collect();
+    if !parts.is_empty() {
+        out += &format!(" = {}", parts.join(" + "));
+    } else if figures.slices[Slice::InUse as usize] > 0 && card.view.holders.is_ok() && world.past.is_none() {
+        out += " (by whom is not told)";
+    }
+    if let Some(beyond) = figures.beyond {
+        out += &format!(" (the processes, read at another moment, add up to {} more)", gib(Some(beyond)));
+    }
+    if let Some(free) = figures.free {
+        out += &format!("; {} free", gib(Some(free)));
+    }
+    match figures.reserved {
+        Some(reserved) => out += &format!(", {} reserved", gib(Some(reserved))),
+        None if card.view.device.memory == MemoryKind::Unified => out += " on the host, whose memory it is",
+        None if figures.used.is_some() => out += ", used includes what the driver keeps",
+        None => {}
+    }
+    if let Some((t, peak)) = card.view.peak {
+        out += &format!("; peak {} at {}", gib(Some(peak)), world.time(t));
+    }
+    if world.past.is_none() && card.is_fresh() {
+        let reading = |reading: &Reading<f32>, unit: &str| reading.as_ref().ok().map(|value| format!("; {value:.0} {unit}"));
+        out.extend(reading(&card.view.temperature, if world.options.ascii { "C" } else { "°C" }));
+        out.extend(reading(&card.view.power, "W"));
+        if let Err(missing) = &card.view.utilization {
+            out += &format!("; util: {missing}");
+        }
+        if let Err(missing) = &card.view.holders {
+            out += &format!("; processes: {missing}");
+        }
+    }
+    out + "."
+}
+
+fn about_row(world: &World<'_>, row: &Row<'_>) -> String {
+    match row.kind {
+        RowKind::Holder(holder) => about_holder(world, row, holder),
+        RowKind::Others => format!(
+            "Others on GPU {}: processes beyond the 16 largest held {} GiB together at that time.",
+            row.gpu,
+            gib(row.used.as_ref().ok().copied())
+        ),
+        RowKind::Unattributed => match &row.used {
+            Ok(used) => format!(
+                "Unattributed on GPU {}: {} GiB are used beyond what its processes hold: driver contexts, other containers, or what a dead process left.",
+                row.gpu,
+                gib(Some(*used))
+            ),
+            Err(missing) => format!("Unattributed on GPU {} can't be told: {missing}.", row.gpu),
+        },
+    }
+}
+
+fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String {
+    let mut out = format!("{} ({}), {}", short_name(holder), holder.pid(), relation(row).name());
+    match &row.used {
+        Ok(used) => out += &format!(": {} GiB on GPU {}", gib(Some(*used)), row.gpu),
+        Err(missing) => out += &format!(": its memory on GPU {} is missing: {missing}", row.gpu),
+    }
+    if let Some((t, peak)) = holder.peak {
+        out += &format!(", peak {} at {}", gib(Some(peak)), world.time(t));
+    }
+    if let (Some(clock), Some(process)) = (world.clock, &holder.process)
+        && let Some(running) = process.running(clock.wall(world.moment()))
+    {
+        out += &format!("; runs for {running}");
+    }
+    if let Some(container) = holder.process.as_ref().and_then(|process| process.container.as_deref()) {
+        out += &format!("; in {container}");
+    }
+    if holder.process.is_none() {
+        out += "; nothing else is known of it: it lives in another PID namespace or is gone";
+    }
+    let mut missing = |what: &str, why: Option<&Missing>| {
+        if let Some(why) = why {
+            out += &format!("; {what}: {why}");
+        }
+    };
+    if world.past.is_some() {
+        return out + ".";
+    }
+    if let Some(usage) = &holder.usage {
+        missing("GPU%", usage.gpu.as_ref().err());
+        missing("CPU%", usage.cpu.as_ref().err());
+        missing("RSS", usage.rss.as_ref().err());
+    }
+    if let Some(process) = &holder.process {
+        missing("user", process.user.as_ref().err());
+        missing("command", process.command.as_ref().err());
+    }
+    out + "."
+}

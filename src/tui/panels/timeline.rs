@@ -1,0 +1,333 @@
+//! One card over time: the instrument.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::super::action::Action;
+use super::super::cards::{Card, Slice};
+use super::super::look::{Focus, Look, RowKey};
+use super::super::theme::Role;
+use super::super::widgets::plot::{Plot, PlotStyle, Share};
+use super::super::widgets::text::{Rule, fill, fit, put, put_right, width};
+use super::super::world::{World, gib};
+use super::Panel;
+use super::devices::{encode, round_step};
+use crate::domain::bytes::GIB;
+use crate::domain::{Bucket, Bytes, Period, Series, Timestamp};
+
+/// The timeline.
+#[derive(Default)]
+pub struct Timeline {
+    /// The plot as drawn last.
+    plot: Rect,
+    window: Option<Window>,
+}
+
+/// Which time the columns of a plot show. Columns lie on multiples of their width, so the picture moves by whole
+/// columns and a spike never changes its height.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Time of one column; two buckets.
+    pub column: Period,
+    /// The number of the first column, counted from the origin of the stream; negative before it.
+    first: i64,
+    columns: u16,
+    until: Timestamp,
+}
+
+impl Window {
+    /// The window of `columns` columns that the look asks for.
+    pub fn new(world: &World<'_>, look: &Look, columns: u16) -> Self {
+        let end = look.end.unwrap_or(world.now);
+        let column = Period((look.span().0 / u64::from(columns.max(1))).max(2) / 2 * 2);
+        let first = (end.0 / column.0) as i64 + 1 - i64::from(columns);
+        Self { column, first, columns, until: world.now }
+    }
+
+    /// Two buckets per column of a series.
+    pub fn buckets(&self, series: &Series) -> Vec<Bucket> {
+        let before = usize::try_from(-self.first).unwrap_or(0).min(usize::from(self.columns));
+        let half = Period(self.column.0 / 2);
+        let from = Timestamp(self.first.max(0) as u64 * self.column.0);
+        let mut buckets = vec![Bucket::EMPTY; before * 2];
+        buckets.extend(series.buckets(from, half, (usize::from(self.columns) - before) * 2, self.until));
+        buckets
+    }
+
+    /// The column of a moment, if it is in sight.
+    pub fn column_of(&self, t: Timestamp) -> Option<u16> {
+        let at = (t.0 / self.column.0) as i64 - self.first;
+        u16::try_from(at).ok().filter(|at| *at < self.columns)
+    }
+
+    /// The end of a column's time: what the cursor shows when it stands there.
+    fn moment(&self, column: u16) -> Timestamp {
+        Timestamp((self.first + i64::from(column) + 1).max(0) as u64 * self.column.0)
+    }
+
+    /// The first and the last moment.
+    fn range(&self) -> (Timestamp, Timestamp) {
+        let at = |column: i64| Timestamp(column.max(0) as u64 * self.column.0);
+        (at(self.first), at(self.first + i64::from(self.columns)))
+    }
+}
+
+/// The colours of every plot.
+pub fn plot_style(world: &World<'_>) -> PlotStyle {
+    PlotStyle {
+        line: world.style(Role::Line),
+        fill: world.style(Role::Fill),
+        band: world.style(Role::Band),
+        dotted_band: world.is_colourless(),
+    }
+}
+
+/// Takes what moves through time; the same for one card and for all.
+pub fn act(action: Action, window: Option<Window>, look: &mut Look, world: &World<'_>) -> bool {
+    let span = look.span();
+    let column = window.map_or(Period::secs(1), |window| window.column);
+    let step = if look.cursor.is_some() { column } else { Period(column.0.max(span.0 / 10) / column.0.max(1) * column.0) };
+    match action {
+        Action::Earlier => look.pan(false, step, world.now),
+        Action::Later => look.pan(true, step, world.now),
+        Action::MuchEarlier => look.pan(false, span, world.now),
+        Action::MuchLater => look.pan(true, span, world.now),
+        Action::ZoomIn => look.zoom_in(),
+        Action::ZoomOut => look.zoom_out(),
+        _ => return false,
+    }
+    true
+}
+
+impl Panel for Timeline {
+    fn act(&mut self, action: Action, look: &mut Look, world: &World<'_>) -> bool {
+        act(action, self.window, look, world)
+    }
+
+    fn click(&mut self, x: u16, y: u16, look: &mut Look, world: &World<'_>) {
+        if let Some(window) = self.window.filter(|_| self.plot.contains((x, y).into())) {
+            look.freeze(window.moment(x - self.plot.x), world.now);
+        }
+    }
+
+    fn render(&mut self, world: &World<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
+        let Some(card) = world.selected(look) else { return };
+        title(world, look, card, Rect { height: 1, ..area }, buf);
+        let right = match area.width {
+            0..60 => 0,
+            60..100 => 6,
+            _ => 15,
+        };
+        let marks = u16::from(!world.snapshot.marks.is_empty() && area.height > 8);
+        let plot = Rect {
+            x: area.x + 6,
+            y: area.y + 1 + marks,
+            width: area.width.saturating_sub(7 + right),
+            height: area.height.saturating_sub(2 + marks),
+        };
+        self.plot = plot;
+        self.window = None;
+        if plot.is_empty() {
+            return;
+        }
+        let window = Window::new(world, look, plot.width);
+        self.window = Some(window);
+        let total = card.figures.total.filter(|total| total.0 > 0);
+        let peak = card.view.peak.map(|(_, peak)| peak);
+        let extent = Some(card.figures.extent()).filter(|extent| extent.0 > 0);
+        let Some(top) = total.or(extent.max(peak)).filter(|top| top.0 > 0) else {
+            put(
+                buf,
+                plot.x,
+                plot.y + plot.height / 2,
+                plot.width,
+                "Nothing read yet; used memory will be drawn here.",
+                world.style(Role::Dim),
+            );
+            return;
+        };
+        value_axis(world, top, plot, buf);
+        if total.is_some() {
+            fill(buf, plot.x, plot.y, plot.width, world.glyphs.capacity, world.style(Role::Rule));
+        }
+        let buckets = window.buckets(&card.view.series);
+        let share = selected_share(look, card, window);
+        let plot_of = Plot {
+            buckets: &buckets,
+            share: share.as_ref().map(|(buckets, slice)| Share { buckets, style: world.style(slice.role()) }),
+            top,
+            style: plot_style(world),
+            glyphs: world.glyphs,
+        };
+        plot_of.render(plot, buf);
+        beginning(world, card, window, plot, buf);
+        if right > 0 {
+            levels(world, card, top, total.is_some(), right, plot, buf);
+        }
+        if marks > 0 {
+            lane(world, window, plot, buf);
+        }
+        time_axis(world, look, window, plot, buf);
+        if let Some(at) = look.cursor.and_then(|cursor| window.column_of(Timestamp(cursor.0.saturating_sub(1)))) {
+            for y in plot.y..plot.bottom() {
+                let cell = &mut buf[(plot.x + at, y)];
+                if !is_dots(cell.symbol()) {
+                    cell.set_char(world.glyphs.cursor);
+                }
+                cell.set_style(world.style(Role::Notice));
+            }
+        }
+    }
+}
+
+fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut Buffer) {
+    let mut title = format!("GPU {}  {}  last {}", card.gpu(), card.name(), look.span_name());
+    if let Some(end) = look.end.filter(|_| look.cursor.is_none()) {
+        title = format!(
+            "GPU {}  {}  {} up to {}, {} ago",
+            card.gpu(),
+            card.name(),
+            look.span_name(),
+            world.time(end),
+            world.now.since(end)
+        );
+    } else if let Some(cursor) = look.cursor {
+        let at = world.cards.iter().find(|other| other.gpu() == card.gpu()).and_then(|card| card.figures.used);
+        title = format!("GPU {}  {}  at {}: {} GiB used", card.gpu(), card.name(), world.time(cursor), gib(at));
+    }
+    let keys = |action| world.keymap.keys(action).next().map(|key| key.to_string()).unwrap_or_default();
+    let freeze = if look.cursor.is_some() { "go on" } else { "freeze" };
+    let pan = if look.cursor.is_some() { "cursor" } else { "pan" };
+    let right = format!(
+        "{}{} zoom  {}{} {pan}  {} {freeze}",
+        keys(Action::ZoomIn),
+        keys(Action::ZoomOut),
+        keys(Action::Earlier),
+        keys(Action::Later),
+        keys(Action::Freeze)
+    );
+    let title_style = world.style(if look.cursor.is_some() { Role::Notice } else { Role::Strong });
+    Rule { title: &title, right: &right, line: world.glyphs.rule, style: world.style(Role::Rule), title_style }.render(area, buf);
+}
+
+/// Whether a cell holds a part of the plot.
+fn is_dots(symbol: &str) -> bool {
+    symbol.chars().all(|c| matches!(c, '\u{2800}'..='\u{28ff}' | '#' | '*' | ':'))
+}
+
+/// Round GiB at the left.
+fn value_axis(world: &World<'_>, top: Bytes, plot: Rect, buf: &mut Buffer) {
+    let step = round_step(top.0, (plot.height / 2).max(1));
+    let mut value = 0;
+    while value <= top.0 {
+        let y = plot.bottom() - 1 - row_of(Bytes(value), top, plot.height);
+        let label = (value / GIB).to_string();
+        put_right(buf, plot.x - 1, y, 5, &label, world.style(Role::Dim));
+        value += step;
+    }
+}
+
+/// The row of a value, counted from the lowest.
+fn row_of(value: Bytes, top: Bytes, rows: u16) -> u16 {
+    let dots = f64::from(rows) * 4.0;
+    let dot = (value.0 as f64 / top.0 as f64 * dots).round().clamp(1.0, dots);
+    ((dot - 1.0) / 4.0) as u16
+}
+
+/// What the levels at the right edge are: the capacity, the newest value, the peak.
+fn levels(world: &World<'_>, card: &Card<'_>, top: Bytes, capacity: bool, room: u16, plot: Rect, buf: &mut Buffer) {
+    let mut taken = Vec::with_capacity(3);
+    let old = !card.is_fresh() && world.past.is_none();
+    let word = match (world.past.is_some(), old) {
+        (true, _) => "then",
+        (false, true) => "last known",
+        (false, false) => "now",
+    };
+    let labels = [
+        (Some(top).filter(|_| capacity), "capacity", Role::Capacity),
+        (card.figures.used, word, if old { Role::Dim } else { Role::Line }),
+        (card.view.peak.map(|(_, peak)| peak), "peak", Role::Dim),
+    ];
+    for (value, word, role) in labels {
+        let Some(value) = value else { continue };
+        let row = row_of(value, top, plot.height);
+        // Where two are near, the later one gives way by a row.
+        let near = [Some(row), row.checked_sub(1), Some(row + 1).filter(|row| *row < plot.height)];
+        let Some(row) = near.into_iter().flatten().find(|row| !taken.contains(row)) else { continue };
+        taken.push(row);
+        let text = if room > 8 { format!("{} {word}", gib(Some(value))) } else { gib(Some(value)) };
+        put(buf, plot.right() + 1, plot.bottom() - 1 - row, room, &text, world.style(role));
+    }
+}
+
+/// Says why the left of the picture is blank when the history does not go back that far.
+fn beginning(world: &World<'_>, card: &Card<'_>, window: Window, plot: Rect, buf: &mut Buffer) {
+    let blank = match card.view.series.first() {
+        Some(first) if first >= window.range().1 => plot.width,
+        Some(first) => window.column_of(first).unwrap_or(0),
+        None => plot.width,
+    };
+    let text =
+        card.view.series.first().map_or("nothing read yet".to_owned(), |first| format!("watched since {}", world.time(first)));
+    let columns = width(&text);
+    if blank >= columns + 4 && plot.height > 2 {
+        put(buf, plot.x + (blank - columns) / 2, plot.y + plot.height / 2, columns, &text, world.style(Role::Dim));
+    }
+}
+
+/// What the user marked, in a row of its own.
+fn lane(world: &World<'_>, window: Window, plot: Rect, buf: &mut Buffer) {
+    let mut free = plot.x;
+    for (t, text) in world.snapshot.marks.iter() {
+        let Some(at) = window.column_of(*t) else { continue };
+        let x = plot.x + at;
+        if x >= free {
+            let end = put(buf, x, plot.y - 1, 1, encode(world.glyphs.mark, &mut [0; 4]), world.style(Role::Notice));
+            let room = plot.right().saturating_sub(end).min(20);
+            free = put(buf, end, plot.y - 1, room, &fit(text, room), world.style(Role::Dim)) + 1;
+        }
+    }
+}
+
+/// The wall clock below the plot.
+pub fn time_axis(world: &World<'_>, look: &Look, window: Window, plot: Rect, buf: &mut Buffer) {
+    let Some(clock) = world.clock else { return };
+    let y = plot.bottom();
+    let dim = world.style(Role::Dim);
+    let (from, to) = window.range();
+    let step = super::super::wallclock::WallClock::step(Period(window.column.0 * 16));
+    let now = (look.end.is_none() && look.cursor.is_none()).then_some("now");
+    let end = plot.right() - now.map_or(0, |now| now.len() as u16 + 1);
+    let mut free = plot.x;
+    for (t, label) in clock.ticks(from, to, step) {
+        let Some(at) = window.column_of(t) else { continue };
+        let columns = width(&label);
+        let start = (plot.x + at).saturating_sub(columns / 2);
+        if start >= free && start + columns <= end {
+            free = put(buf, start, y, columns, &label, dim) + 1;
+        }
+    }
+    if let Some(now) = now {
+        put_right(buf, plot.right(), y, 3, now, world.style(Role::Text));
+    }
+    if let Some((cursor, at)) =
+        look.cursor.and_then(|cursor| Some((cursor, window.column_of(Timestamp(cursor.0.saturating_sub(1)))?)))
+    {
+        let label = clock.time(cursor);
+        let columns = width(&label);
+        let start = (plot.x + at).saturating_sub(columns / 2).clamp(plot.x, plot.right().saturating_sub(columns).max(plot.x));
+        fill(buf, start.saturating_sub(1), y, columns + 2, ' ', dim);
+        put(buf, start, y, columns, &label, world.style(Role::Notice));
+    }
+}
+
+/// The selected process's part of the card, where the process list has the focus.
+fn selected_share(look: &Look, card: &Card<'_>, window: Window) -> Option<(Vec<Bucket>, Slice)> {
+    let Some(RowKey::Holder(gpu, key)) = look.row.as_ref().filter(|_| look.focus == Focus::Processes) else { return None };
+    if *gpu != card.gpu() {
+        return None;
+    }
+    let holders = card.view.holders.iter().flat_map(|list| list.iter()).chain(card.view.gone.iter());
+    let holder = holders.into_iter().find(|holder| holder.key == *key)?;
+    Some((window.buckets(holder.series.as_ref()?), Slice::of(holder.relation())))
+}

@@ -1,0 +1,59 @@
+//! The characters that pictures are made of, in Unicode and in plain ASCII.
+
+/// One set of characters.
+#[derive(Clone, Copy, Debug)]
+pub struct Glyphs {
+    /// Slices of a bar, in the order of the slices: job, mine, foreign, system, unknown, unattributed, in use,
+    /// reserved, free.
+    pub slices: [char; 9],
+    /// A full cell.
+    pub full: char,
+    /// A rule.
+    pub rule: char,
+    /// The capacity line.
+    pub capacity: char,
+    /// The cursor's line.
+    pub cursor: char,
+    /// The selected row.
+    pub marker: char,
+    /// Sorted downwards, upwards.
+    pub sorted: [char; 2],
+    /// A mark in the lane.
+    pub mark: char,
+    /// A MIG instance below its parent.
+    pub branch: char,
+    /// The parts of a full block from empty to full.
+    pub levels: &'static [char],
+    /// Whether pictures use braille dots.
+    pub braille: bool,
+}
+
+/// For terminals that show UTF-8.
+pub static UNICODE: Glyphs = Glyphs {
+    slices: ['█', '▓', '▚', '▄', '?', '▒', '▀', ':', '·'],
+    full: '█',
+    rule: '─',
+    capacity: '┄',
+    cursor: '│',
+    marker: '▸',
+    sorted: ['▼', '▲'],
+    mark: '▾',
+    branch: '└',
+    levels: &[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+    braille: true,
+};
+
+/// For all others.
+pub static ASCII: Glyphs = Glyphs {
+    slices: ['#', '=', '%', '+', '?', '~', '@', ':', '.'],
+    full: '#',
+    rule: '-',
+    capacity: '-',
+    cursor: '|',
+    marker: '>',
+    sorted: ['v', '^'],
+    mark: 'v',
+    branch: '`',
+    levels: &[' ', '.', ':', '-', '=', '+', '*', '#', '@'],
+    braille: false,
+};

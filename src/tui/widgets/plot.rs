@@ -1,0 +1,201 @@
+//! A filled line of the last value with the band from smallest to largest around it, in braille or in ASCII.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::glyphs::Glyphs;
+use crate::domain::{Bucket, Bytes};
+
+/// Colours of a plot.
+#[derive(Clone, Copy, Debug)]
+pub struct PlotStyle {
+    /// Of the newest value in each column.
+    pub line: Style,
+    /// Below the smallest value.
+    pub fill: Style,
+    /// Between the smallest and the largest value.
+    pub band: Style,
+    /// The band is dotted, for terminals without colours.
+    pub dotted_band: bool,
+}
+
+/// A part of the whole, drawn into the fill.
+#[derive(Clone, Copy, Debug)]
+pub struct Share<'a> {
+    /// As many buckets as the whole has.
+    pub buckets: &'a [Bucket],
+    /// Its colour.
+    pub style: Style,
+}
+
+/// Values over time, two buckets to a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Plot<'a> {
+    /// Oldest first.
+    pub buckets: &'a [Bucket],
+    /// One holder's part.
+    pub share: Option<Share<'a>>,
+    /// The value at the upper edge.
+    pub top: Bytes,
+    /// Colours.
+    pub style: PlotStyle,
+    /// Characters.
+    pub glyphs: &'a Glyphs,
+}
+
+/// Levels of one bucket, counted from the lower edge in dots.
+#[derive(Clone, Copy, Default)]
+struct Levels {
+    min: u32,
+    max: u32,
+    last: u32,
+    share: u32,
+    /// The value moved little in this time. Where it moved much, the last value is one of many: no line through it.
+    calm: bool,
+}
+
+/// Bits of the braille dots, from the lower to the upper, left and right.
+const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
+
+impl Plot<'_> {
+    /// Draws over `area`; cells without a value are left as they are.
+    pub fn render(&self, area: Rect, buf: &mut Buffer) {
+        let area = area.intersection(*buf.area());
+        if area.is_empty() || self.top == Bytes::ZERO {
+            return;
+        }
+        for column in 0..area.width {
+            let at = usize::from(column) * 2;
+            let pair = [self.levels(at, area.height), self.levels(at + 1, area.height)];
+            if pair.iter().all(|levels| levels.max == 0) {
+                continue;
+            }
+            for row in 0..area.height {
+                let base = u32::from(area.height - 1 - row) * 4;
+                if let Some((glyph, style)) = if self.glyphs.braille { self.dots(pair, base) } else { self.ascii(pair, base) } {
+                    buf[(area.x + column, area.y + row)].set_char(glyph).set_style(style);
+                }
+            }
+        }
+    }
+
+    fn levels(&self, at: usize, rows: u16) -> Levels {
+        let Some(bucket) = self.buckets.get(at).filter(|bucket| !bucket.is_empty()) else { return Levels::default() };
+        let whole = f64::from(rows) * 4.0;
+        // A known value is at least one dot high: a flat zero is a line on the ground, a gap is nothing.
+        let level = |value: Option<Bytes>| {
+            value.map_or(0, |value| (value.0 as f64 / self.top.0 as f64 * whole).round().clamp(1.0, whole) as u32)
+        };
+        let share = self.share.and_then(|share| share.buckets.get(at)).and_then(|bucket| bucket.last());
+        let (min, max) = (level(bucket.min()), level(bucket.max()));
+        Levels {
+            min,
+            max,
+            calm: max - min <= u32::from(rows) / 2 + 1,
+            last: level(bucket.last()),
+            share: share.filter(|value| value.0 > 0).map_or(0, |value| level(Some(value))),
+        }
+    }
+
+    /// The braille cell whose lowest dot is number `base`.
+    fn dots(&self, pair: [Levels; 2], base: u32) -> Option<(char, Style)> {
+        let mut bits = 0;
+        let (mut line, mut fill) = (false, false);
+        for (side, levels) in pair.iter().enumerate() {
+            for (dot, bit) in DOTS[side].iter().enumerate() {
+                let level = base + dot as u32 + 1;
+                let is_line = levels.calm && level == levels.last;
+                let is_fill = level <= levels.min;
+                let is_band = level <= levels.max && (!self.style.dotted_band || (level + side as u32).is_multiple_of(2));
+                if is_line || is_fill || is_band {
+                    bits |= bit;
+                }
+                line |= is_line;
+                fill |= is_fill;
+            }
+        }
+        let glyph = char::from_u32(0x2800 + u32::from(bits)).filter(|_| bits > 0)?;
+        Some((glyph, self.style_of(pair, base, line, fill)))
+    }
+
+    /// The ASCII cell that stands for the dots from `base` on.
+    fn ascii(&self, pair: [Levels; 2], base: u32) -> Option<(char, Style)> {
+        let (min, max) = (pair[0].min.min(pair[1].min), pair[0].max.max(pair[1].max));
+        let last = if pair[1].max > 0 { pair[1].last } else { pair[0].last };
+        let line = pair[1].calm && (base + 1..=base + 4).contains(&last);
+        let fill = min > base;
+        let glyph = if line {
+            '*'
+        } else if fill {
+            '#'
+        } else if max > base {
+            ':'
+        } else {
+            return None;
+        };
+        Some((glyph, self.style_of(pair, base, line, fill)))
+    }
+
+    fn style_of(&self, pair: [Levels; 2], base: u32, line: bool, fill: bool) -> Style {
+        match self.share {
+            Some(share) if pair[0].share.max(pair[1].share) > base + 1 => share.style,
+            _ if line => self.style.line,
+            _ if fill => self.style.fill,
+            _ => self.style.band,
+        }
+    }
+}
+
+/// The largest values as one row of blocks, one bucket to a column.
+pub fn sparkline(buckets: &[Bucket], top: Bytes, glyphs: &Glyphs, style: Style, area: Rect, buf: &mut Buffer) {
+    let area = area.intersection(*buf.area());
+    if area.is_empty() || top == Bytes::ZERO {
+        return;
+    }
+    let steps = glyphs.levels.len() - 1;
+    for (x, bucket) in (area.x..area.right()).zip(buckets) {
+        if let Some(max) = bucket.max() {
+            let level = (max.0 as f64 / top.0 as f64 * steps as f64).ceil().clamp(1.0, steps as f64) as usize;
+            buf[(x, area.y)].set_char(glyphs.levels[level]).set_style(style);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::glyphs::{ASCII, UNICODE};
+    use super::*;
+    use crate::domain::{Period, Series, Timestamp};
+
+    fn plot(glyphs: &'static Glyphs, dotted_band: bool) -> Buffer {
+        let mut series = Series::device();
+        for (second, gib) in [(0, 20), (1, 20), (2, 40), (3, 40), (4, 80), (5, 40), (6, 40), (7, 0)] {
+            series.push(Timestamp::secs(second), Bytes::gib(gib));
+        }
+        series.gap();
+        let buckets = series.buckets(Timestamp::ZERO, Period::secs(1), 20, Timestamp::secs(9));
+        let style = Style::new();
+        let style = PlotStyle { line: style, fill: style, band: style, dotted_band };
+        let mut buf = Buffer::empty(Rect::new(0, 0, 10, 3));
+        Plot { buckets: &buckets, share: None, top: Bytes::gib(80), style, glyphs }.render(buf.area, &mut buf);
+        buf
+    }
+
+    #[test]
+    fn a_spike_reaches_its_height_and_a_gap_is_blank() {
+        insta::assert_snapshot!(text(&plot(&UNICODE, false)), @r"
+          ⡇       
+         ⢠⣧⣠⡀     
+        ⣶⣾⣿⣿⣇     
+        ");
+        insta::assert_snapshot!(text(&plot(&ASCII, false)), @"");
+    }
+
+    fn text(buf: &Buffer) -> String {
+        buf.content()
+            .chunks(usize::from(buf.area.width))
+            .map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>() + "\n")
+            .collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! What panels see: the snapshot and everything that is worked out from it once per frame.
+
+use super::cards::Card;
+use super::keymap::Keymap;
+use super::look::{Look, Selection};
+use super::options::DashboardOptions;
+use super::theme::{Palette, Role, Styles};
+use super::wallclock::WallClock;
+use super::widgets::glyphs::{ASCII, Glyphs, UNICODE};
+use crate::domain::{Bytes, DeviceId, Gpu, HolderView, Snapshot, Timestamp};
+use ratatui::style::Style;
+
+/// The world at the moment looked at.
+pub struct World<'a> {
+    /// The newest picture; while frozen, that of the freeze.
+    pub snapshot: &'a Snapshot,
+    /// The stream's time that `snapshot` is looked at: the reader's now, or that of the freeze.
+    pub now: Timestamp,
+    /// The reader's now, freeze or not.
+    pub clock_now: Timestamp,
+    /// A moment before `now`, where the cursor stands on one.
+    pub past: Option<Timestamp>,
+    /// All cards in the order of the screen.
+    pub cards: Vec<Card<'a>>,
+    /// The wall clock, once the stream has said when it began.
+    pub clock: Option<WallClock>,
+    /// Colours.
+    pub styles: &'a Styles,
+    /// Characters.
+    pub glyphs: &'static Glyphs,
+    /// Settings.
+    pub options: &'a DashboardOptions,
+    /// Keys.
+    pub keymap: &'a Keymap,
+    /// Whether the host has a row of its own on this screen.
+    pub has_host_row: bool,
+}
+
+impl<'a> World<'a> {
+    /// Works out everything that several panels need. `frozen` is the time of the freeze.
+    pub fn new(
+        snapshot: &'a Snapshot,
+        clock_now: Timestamp,
+        frozen: Option<Timestamp>,
+        look: &Look,
+        (options, styles, keymap): (&'a DashboardOptions, &'a Styles, &'a Keymap),
+    ) -> Self {
+        let now = frozen.unwrap_or(clock_now).max(snapshot.at);
+        let past = look.cursor.filter(|cursor| *cursor < now);
+        let clock = snapshot.header.as_ref().map(|header| WallClock::new(header.created, &options.timezone, now));
+        let glyphs = if options.ascii { &ASCII } else { &UNICODE };
+        let cards = Card::all(snapshot, past, now);
+        Self {
+            snapshot,
+            now,
+            clock_now: clock_now.max(snapshot.at),
+            past,
+            cards,
+            clock,
+            styles,
+            glyphs,
+            options,
+            keymap,
+            has_host_row: false,
+        }
+    }
+
+    /// The style of a role.
+    pub fn style(&self, role: Role) -> Style {
+        self.styles[role]
+    }
+
+    /// The moment that everything shows.
+    pub fn moment(&self) -> Timestamp {
+        self.past.unwrap_or(self.now)
+    }
+
+    /// The wall-clock time of a moment, `14:03:22`; nothing before the stream has begun.
+    pub fn time(&self, t: Timestamp) -> String {
+        self.clock.map_or_else(String::new, |clock| clock.time(t))
+    }
+
+    /// The selected card.
+    pub fn selected<'b>(&'b self, look: &Look) -> Option<&'b Card<'a>> {
+        match &look.selection {
+            Selection::One(id) => self.card_of(id),
+            Selection::Pending | Selection::All => None,
+        }
+    }
+
+    /// The card of that identity.
+    pub fn card_of(&self, id: &DeviceId) -> Option<&Card<'a>> {
+        self.cards.iter().find(|card| card.view.device.id == *id)
+    }
+
+    /// The card of that key.
+    pub fn card(&self, gpu: Gpu) -> Option<&Card<'a>> {
+        self.cards.iter().find(|card| card.gpu() == gpu)
+    }
+
+    /// The largest extent: the scale on which all bars are drawn.
+    pub fn scale(&self) -> Bytes {
+        self.cards.iter().map(|card| card.figures.extent()).max().unwrap_or_default()
+    }
+
+    /// Whether colours can't carry a meaning.
+    pub fn is_colourless(&self) -> bool {
+        self.options.palette == Palette::None
+    }
+}
+
+/// The short name of a process: the script of an interpreter, else the program without its path.
+pub fn short_name(holder: &HolderView) -> String {
+    let Some(command) = holder.process.as_ref().and_then(|process| process.command.as_ref().ok()) else {
+        return "unknown process".to_owned();
+    };
+    let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let mut words = command.split_whitespace();
+    let program = base(words.next().unwrap_or_default());
+    let script = if program.starts_with("python") {
+        let mut module = false;
+        words
+            .find_map(|word| match word {
+                "-m" => {
+                    module = true;
+                    None
+                }
+                _ if word.starts_with('-') => None,
+                _ => Some(word),
+            })
+            .map(|word| if module { short_module(word).to_owned() } else { base(word) })
+    } else if LAUNCHERS.contains(&program.as_str()) {
+        // Their options take values: only the ending tells the script.
+        words.find(|word| word.ends_with(".py")).map(base)
+    } else {
+        None
+    };
+    script.unwrap_or_else(|| if program.is_empty() { command.to_string() } else { program })
+}
+
+/// Programs that start a script of the user's.
+const LAUNCHERS: [&str; 5] = ["torchrun", "accelerate", "deepspeed", "mpirun", "srun"];
+
+/// A module's name, or only its package where it is long: `vllm` of `vllm.entrypoints.openai.api_server`.
+fn short_module(name: &str) -> &str {
+    if name.len() > 20 { name.split('.').next().unwrap_or(name) } else { name }
+}
+
+/// Three digits of a size in GiB, or the word for what is missing.
+pub fn gib(size: Option<Bytes>) -> String {
+    size.map_or_else(|| "N/A".to_owned(), |size| crate::domain::bytes::three_digits(size.as_gib()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::domain::{Holder, HolderKind, Missing, Pid, Process, ProcessKey, Relation};
+
+    #[test]
+    fn processes_are_called_by_what_they_run() {
+        for (command, name) in [
+            ("/usr/bin/python3 -u /home/x/train.py --bs 64", "train.py"),
+            ("python -m torch.distributed.run train.py", "torch"),
+            ("python -m ipykernel_launcher -f x.json", "ipykernel_launcher"),
+            ("torchrun --nproc-per-node 2 /x/train.py", "train.py"),
+            ("/usr/lib/xorg/Xorg vt2", "Xorg"),
+            ("python3", "python3"),
+        ] {
+            let process = Process {
+                key: ProcessKey { pid: Pid(1), start: None },
+                started: Err(Missing::Pending),
+                ppid: Err(Missing::Pending),
+                user: Err(Missing::Pending),
+                uid: Err(Missing::Pending),
+                relation: Relation::Mine,
+                command: Ok(command.into()),
+                container: None,
+            };
+            let holder = HolderView {
+                key: process.key,
+                holder: Holder { pid: Pid(1), used: Err(Missing::Pending), kind: HolderKind::C, instance: None },
+                process: Some(Arc::new(process)),
+                usage: None,
+                peak: None,
+                series: None,
+                first_seen: Timestamp::ZERO,
+                gone_at: None,
+            };
+            assert_eq!(short_name(&holder), name);
+        }
+    }
+}
