@@ -237,6 +237,49 @@ fn a_hung_card_says_so_and_leaves_the_others_alive() {
 }
 
 #[test]
+fn a_hung_list_leaves_memory_alive_and_no_gap() {
+    let fake = Fake::stage(&cards(
+        1,
+        r#"
+[[fault]]
+call = "nvmlDeviceGetComputeRunningProcesses_v3"
+from = "5s"
+hang = true
+"#,
+    ));
+    let mut stream = Stream::start(&fake.path);
+    complete(&mut stream, 1);
+    fake.at(5.5);
+    assert_eq!(stream.state(Some(0), DeviceState::Stalled), Some("nvmlDeviceGetComputeRunningProcesses_v3"));
+    assert!(stream.memory(0).is_ok());
+    drop(fake);
+    assert_eq!(stream.state(Some(0), DeviceState::Ok), None);
+    assert!(stream.holders(0).is_ok());
+    assert!(stream.seen.iter().all(|sample| !matches!(sample.body, SampleBody::Gap { .. })), "memory was known all the time");
+}
+
+#[test]
+fn a_card_that_hangs_at_the_start_has_a_row_and_the_others_go_on() {
+    let fake = Fake::stage(&cards(
+        2,
+        r#"
+[[fault]]
+call = "nvmlDeviceGetUUID"
+device = 1
+hang = true
+"#,
+    ));
+    let mut stream = Stream::start(&fake.path);
+    stream.opened().expect("card 0 is usable");
+    assert!(stream.device(1).name.is_err());
+    assert_eq!(stream.state(Some(1), DeviceState::Stalled), Some("nvmlDeviceGetUUID"));
+    assert!(stream.memory(0).is_ok() && stream.holders(0).is_ok());
+    drop(fake);
+    assert!(stream.device(1).name.is_ok());
+    assert!(stream.memory(1).is_ok() && stream.holders(1).is_ok());
+}
+
+#[test]
 fn a_hang_in_init_is_seen_while_host_memory_goes_on() {
     let fake = Fake::stage("hang-init");
     let mut stream = Stream::start(&fake.path);

@@ -14,7 +14,7 @@ use super::options::DashboardOptions;
 use super::panels::{PANELS, Panel, PanelId};
 use super::theme::{Styles, THEMES, Theme};
 use super::world::World;
-use crate::domain::{Missing, Snapshot, Timestamp};
+use crate::domain::{Missing, Period, Snapshot, Timestamp};
 
 /// The dashboard's state.
 pub struct App {
@@ -30,7 +30,12 @@ pub struct App {
     frozen: Option<(Arc<Snapshot>, Timestamp)>,
     panels: Vec<Box<dyn Panel>>,
     layout: Layout,
+    /// When the first card was seen.
+    first_cards: Option<Timestamp>,
 }
+
+/// How long to wait for the first reading of every card before one is selected: a card may hang from the start.
+const PATIENCE: Period = Period::secs(1);
 
 impl App {
     /// A dashboard that has seen nothing yet.
@@ -47,6 +52,7 @@ impl App {
             frozen: None,
             panels: PANELS.iter().map(|panel| (panel.new)()).collect(),
             layout: Layout::default(),
+            first_cards: None,
         }
     }
 
@@ -113,15 +119,16 @@ impl App {
         }
     }
 
-    /// Selects the fullest card once every card has answered, unless the user was faster. Later on the selection is the
+    /// Selects the fullest card once every card has answered or had its time, unless the user was faster. Later on the selection is the
     /// user's: a screen that jumps to another card by itself can't be read.
     fn settle(&mut self) {
         let devices = &self.snapshot.devices;
-        let pending = |missing: &Missing| *missing == Missing::Pending;
-        if self.look.selection != Selection::Pending
-            || devices.is_empty()
-            || devices.iter().any(|view| view.memory.as_ref().is_err_and(pending))
-        {
+        if devices.is_empty() {
+            return;
+        }
+        let since = *self.first_cards.get_or_insert(self.now);
+        let pending = |missing: &Missing| *missing == Missing::Pending && self.now.since(since) < PATIENCE;
+        if self.look.selection != Selection::Pending || devices.iter().any(|view| view.memory.as_ref().is_err_and(pending)) {
             return;
         }
         let fullness = |view: &crate::domain::DeviceView| {

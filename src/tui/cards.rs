@@ -127,7 +127,7 @@ impl<'a> Card<'a> {
     }
 
     fn new(view: &'a Arc<DeviceView>, is_instance: bool, past: Option<Timestamp>, now: Timestamp) -> Self {
-        let figures = past.map_or_else(|| present(view), |t| figures_at(view, t));
+        let figures = past.map_or_else(|| present(view), |t| figures_at(view, t, now));
         let patience = view.memory_pace.map_or(FRESH, |pace| FRESH.max(Period(pace.asked.0.saturating_mul(3))));
         let stale = match view.age(now) {
             _ if past.is_some() => None,
@@ -195,26 +195,47 @@ fn present(view: &DeviceView) -> Figures {
 }
 
 /// The figures of a moment of the past, from the histories.
-fn figures_at(view: &DeviceView, t: Timestamp) -> Figures {
-    let used = view.series.at(t);
+///
+/// Memory is read many times between two process lists, and a history of lists knows only the second (later ten, then
+/// sixty) in which one was read. The used memory that belongs to the list is therefore one of those seen in that span;
+/// the one nearest to the sum of the processes is taken, so that steps of a training run do not pass for memory that
+/// belongs to nobody.
+fn figures_at(view: &DeviceView, t: Timestamp, now: Timestamp) -> Figures {
     let memory = view.last_memory.map(|(_, figures)| figures);
-    let total = view.total().ok();
     let reserved = memory.and_then(|memory| memory.reserved);
+    let sizes: Vec<(Relation, Bytes)> = holders_at(view, t).map(|(holder, used)| (holder.relation(), used)).collect();
+    let others = view.others.at(t).unwrap_or_default();
+    let told = !sizes.is_empty() || others > Bytes::ZERO || view.balance.is_some_and(|balance| balance.unattributed.is_some());
+    let attributed = sizes.iter().map(|(_, used)| *used).sum::<Bytes>().saturating_add(others);
+
+    let width = list_span(now.since(t));
+    let start = Timestamp(t.0 / width.0 * width.0);
+    let seen = view.series.span(start, width, start + width);
+    let used = match (seen.min(), seen.max()) {
+        (Some(min), Some(max)) if told => Some(attributed.clamp(min, max)),
+        _ => view.series.at(t),
+    };
+    let total = view.total().ok();
     let free = used
         .zip(total)
         .filter(|_| memory.is_some())
         .map(|(used, total)| total.saturating_sub(used).saturating_sub(reserved.unwrap_or_default()));
     let mut figures = Figures { total, used, free, reserved, ..Figures::default() };
-    let sizes: Vec<(Relation, Bytes)> = holders_at(view, t).map(|(holder, used)| (holder.relation(), used)).collect();
-    let others = view.others.at(t).unwrap_or_default();
-    let told = !sizes.is_empty() || others > Bytes::ZERO || view.balance.is_some_and(|balance| balance.unattributed.is_some());
     if told {
-        let attributed = sizes.iter().map(|(_, used)| *used).sum::<Bytes>().saturating_add(others);
         figures.unattributed = used.map(|used| used.saturating_sub(attributed));
         figures.beyond = used.map(|used| attributed.saturating_sub(used)).filter(|beyond| beyond.0 > 0);
     }
     figures.slice(sizes.into_iter().chain([(Relation::Unknown, others)]), told);
     figures
+}
+
+/// The span of the buckets in which the histories of processes still know a moment of that age.
+fn list_span(age: Period) -> Period {
+    match age.0 / 1_000_000 {
+        0..1_800 => Period::secs(1),
+        1_800..10_800 => Period::secs(10),
+        _ => Period::secs(60),
+    }
 }
 
 /// The holders of a card at a moment of the past with what they held then, those that are gone included.

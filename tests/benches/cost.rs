@@ -11,6 +11,7 @@
 )]
 
 use std::io::Read;
+use std::num::NonZeroU16;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -57,7 +58,7 @@ fn start(library: &std::path::Path, arguments: &[&str]) -> Dashboard {
 impl Dashboard {
     /// Reads until all cards and their processes are on the screen.
     fn first_complete_frame(&self) -> Duration {
-        let mut screen = vt100::Parser::new(ROWS, COLUMNS, 0);
+        let mut screen = vt100::Parser::new(NonZeroU16::new(ROWS).unwrap(), NonZeroU16::new(COLUMNS).unwrap(), 0);
         loop {
             let bytes = self.output.recv_timeout(Duration::from_secs(20)).expect("a frame within 20 s");
             screen.process(&bytes);

@@ -38,8 +38,12 @@ pub struct Card {
     pub processes: Arc<Poke>,
     /// A compute process holds memory, or it computes. True until the contrary is known.
     pub busy: AtomicBool,
+    /// It can be cut into instances.
+    pub can_mig: AtomicBool,
     /// It is cut into instances.
     pub mig: AtomicBool,
+    /// Its process worker runs.
+    pub lists_read: AtomicBool,
     /// Something is wrong: spares the hot path the lock of `condition`.
     pub ill: AtomicBool,
     /// A list named an instance that is not known.
@@ -82,7 +86,9 @@ impl Card {
             memory: Arc::default(),
             processes: Arc::default(),
             busy: AtomicBool::new(true),
+            can_mig: AtomicBool::new(false),
             mig: AtomicBool::new(false),
+            lists_read: AtomicBool::new(false),
             ill: AtomicBool::new(false),
             instances_stale: AtomicBool::new(false),
             instances_at: AtomicU64::new(NEVER),
@@ -199,7 +205,7 @@ impl Card {
     pub fn may_read_instances(&self, now: Timestamp) -> bool {
         let at = self.instances_at.load(Ordering::Acquire);
         let patience = if self.instances_stale.load(Ordering::Acquire) { INSTANCES_AT_ONCE } else { INSTANCES };
-        self.mig.load(Ordering::Acquire) && (at == NEVER || now.since(Timestamp(at)) >= patience)
+        self.can_mig.load(Ordering::Acquire) && (at == NEVER || now.since(Timestamp(at)) >= patience)
     }
 
     /// The right to send.

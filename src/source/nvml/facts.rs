@@ -69,7 +69,7 @@ pub fn read(caller: &mut Caller, handle: &Handle, card: &Card) -> Result<domain:
     let memory = MemoryReader::default().read(caller, handle);
     let kind = memory_kind(caller, handle, &memory);
     if !instance {
-        card.mig.store(is_mig(caller, handle), Ordering::Release);
+        read_mig(caller, handle, card);
     }
     let total = match (kind, memory) {
         (MemoryKind::Unified, _) => Err(Missing::Unsupported("the memory is the system's".into())),
@@ -86,8 +86,14 @@ pub fn uuid(caller: &mut Caller, handle: &Device<'static>) -> Result<DeviceId, F
     Ok(DeviceId(text::clean(&uuid, 96).into()))
 }
 
-fn is_mig(caller: &mut Caller, handle: &Handle) -> bool {
-    caller.call(Call::MigMode as u8, || handle.mig_mode()).is_ok_and(|mode| mode.current == sys::NVML_DEVICE_MIG_ENABLE)
+/// Learns whether a GPU can be, and is, cut into instances.
+pub fn read_mig(caller: &mut Caller, handle: &Handle, card: &Card) {
+    let mode = caller.call(Call::MigMode as u8, || handle.mig_mode()).map_err(Fault::of(Call::MigMode));
+    // A call that fails for another reason says nothing of what was known.
+    if mode.as_ref().is_ok() || mode.as_ref().is_err_and(|fault| fault.is_unsupported()) {
+        card.can_mig.store(mode.is_ok(), Ordering::Release);
+        card.mig.store(mode.is_ok_and(|mode| mode.current == sys::NVML_DEVICE_MIG_ENABLE), Ordering::Release);
+    }
 }
 
 fn memory_kind(caller: &mut Caller, handle: &Handle, memory: &Result<MemoryFigures, Fault>) -> MemoryKind {

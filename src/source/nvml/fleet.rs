@@ -98,7 +98,7 @@ impl Fleet {
         Caller::new(self.studio.clock, Arc::clone(&card.condition), &self.watchdog, NAMES, leaves_gap)
     }
 
-    /// A device was found for the first time, or could not be.
+    /// A device was found, or could not be for the first time.
     pub fn attached(self: &Arc<Self>, card: &Arc<Card>, found: Result<(), Fault>) {
         if found.is_ok() {
             self.start_processes(card);
@@ -129,8 +129,11 @@ impl Fleet {
         );
     }
 
-    /// Starts the process worker of a device.
+    /// Starts the process worker of a device, once.
     pub fn start_processes(self: &Arc<Self>, card: &Arc<Card>) {
+        if card.lists_read.swap(true, Ordering::AcqRel) {
+            return;
+        }
         // The list is the only figure of unified memory.
         let unified = card.facts().memory == MemoryKind::Unified;
         let interval = if unified { self.process_interval.min(SPACING) } else { self.process_interval };

@@ -17,10 +17,14 @@ use crate::sampler::{Caller, Look, Probe};
 /// How long to rest where there is nothing to see.
 const REST: Period = Period::secs(1);
 
+/// Memory that changed within this time moves.
+const MOVING: Period = Period::secs(2);
+
 /// Which form of the memory call works.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MemoryReader {
     only_v1: bool,
+    v2_works: bool,
 }
 
 impl MemoryReader {
@@ -30,6 +34,7 @@ impl MemoryReader {
             let call = Call::MemoryV2;
             match caller.call(call as u8, || handle.memory_info()).map_err(Fault::of(call)) {
                 Ok(info) => {
+                    self.v2_works = true;
                     return Ok(MemoryFigures {
                         total: Bytes(info.total),
                         free: Bytes(info.free),
@@ -37,9 +42,10 @@ impl MemoryReader {
                     });
                 }
                 // Drivers before R510 lack the symbol; WSL once had it and said "unknown error" (nvitop#30).
-                Err(fault) if fault.is_absent() || fault.code == sys::nvmlReturn_enum_NVML_ERROR_UNKNOWN => {
+                // Where v2 has worked, one such error is no reason to count what is reserved as used for a moment.
+                Err(fault) if !self.v2_works && (fault.is_absent() || fault.code == sys::nvmlReturn_enum_NVML_ERROR_UNKNOWN) => {
                     let figures = Self::read_v1(caller, handle)?;
-                    self.only_v1 = fault.is_absent();
+                    self.only_v1 = true;
                     return Ok(figures);
                 }
                 Err(fault) => return Err(fault),
@@ -63,13 +69,16 @@ pub struct MemoryProbe {
     reader: MemoryReader,
     /// A stale handle was looked up again and was stale at once.
     stale_again: bool,
+    /// Free memory at the newest reading, and when it last changed.
+    free: Bytes,
+    moved: Option<Timestamp>,
 }
 
 impl MemoryProbe {
     /// A probe of a device.
     pub fn new(fleet: Arc<Fleet>, card: Arc<Card>) -> Self {
         let caller = fleet.caller(&card, true);
-        Self { fleet, card, caller, reader: MemoryReader::default(), stale_again: false }
+        Self { fleet, card, caller, reader: MemoryReader::default(), stale_again: false, free: Bytes::ZERO, moved: None }
     }
 
     /// Looks the device up. At the first time this attaches to it, which may take seconds without persistence mode.
@@ -90,9 +99,7 @@ impl MemoryProbe {
             Ok(handle) => {
                 self.reader = MemoryReader::default();
                 self.card.take_handle(Arc::clone(&handle));
-                if !known {
-                    self.fleet.attached(&self.card, Ok(()));
-                }
+                self.fleet.attached(&self.card, Ok(()));
                 Ok(handle)
             }
             Err(fault) => {
@@ -123,6 +130,14 @@ impl MemoryProbe {
             }
             self.card.processes.poke();
         }
+    }
+
+    /// Whether something goes on: processes compute, or memory moves though nobody is seen (containers).
+    fn is_busy(&mut self, t: Timestamp, free: Bytes) -> bool {
+        if free != self.free {
+            (self.free, self.moved) = (free, Some(t));
+        }
+        self.card.busy.load(Ordering::Relaxed) || self.moved.is_some_and(|moved| t.since(moved) < MOVING)
     }
 
     fn look(&mut self, busy: bool, rest: Option<Period>, listened: bool) -> Look {
@@ -159,7 +174,8 @@ impl Probe for MemoryProbe {
                 if !unified && self.card.has_jumped(&figures) {
                     self.card.processes.poke();
                 }
-                self.look(self.card.busy.load(Ordering::Relaxed), unified.then_some(REST), listened)
+                let busy = self.is_busy(t, figures.free);
+                self.look(busy, unified.then_some(REST), listened)
             }
             Err(fault) => {
                 if self.card.fail(&handle, fault, t) && fault.is_stale() {

@@ -1,6 +1,7 @@
 //! MIG: instances under their GPU, each a device of its own; found by asking every place, since places have holes.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use nvml_wrapper_sys::bindings as sys;
 
@@ -27,7 +28,9 @@ pub struct Instance {
 /// Looks at all places of a GPU: new instances get a key and threads of their own, gone ones count as lost.
 pub fn refresh(caller: &mut Caller, fleet: &Arc<Fleet>, parent: &Arc<Card>, handle: &Handle) -> Result<(), Fault> {
     parent.instances_read(caller.now());
-    let found = discover(caller, handle)?;
+    // Some GPUs are cut without a reset, so that nothing else tells of it (Hopper).
+    facts::read_mig(caller, handle, parent);
+    let found = if parent.mig.load(Ordering::Acquire) { discover(caller, handle)? } else { Vec::new() };
     let now = caller.now();
     let known: Vec<Instance> = lock(&parent.instances).clone();
     let mut present = Vec::with_capacity(found.len());

@@ -189,6 +189,11 @@ impl ProcessProbe {
         }
         self.handle = None;
         self.merge.clear();
+        for pid in std::mem::take(&mut self.pids) {
+            if self.fleet.people.part(pid, self.card.gpu) {
+                self.card.studio.send(now, SampleBody::Exit { pid, status: None });
+            }
+        }
         let list = Err(Missing::Lost("no longer found by the driver".into()));
         self.card.post().send(now, SampleBody::Holders { gpu: self.card.gpu, list })
     }

@@ -46,7 +46,11 @@ fn in_rows(world: &World<'_>, sentences: &[(String, Role)], area: Rect, buf: &mu
     let (left, right) = (area.x + 1, area.right().saturating_sub(1));
     let (mut x, mut y) = (left, area.y);
     for (text, role) in sentences {
+        // A number and its unit stay together.
+        let text = text.replace(" GiB", "\u{a0}GiB");
         for word in text.split(' ') {
+            let word = word.replace('\u{a0}', " ");
+            let word = word.as_str();
             let columns = width(word);
             if x > left && x + columns > right {
                 (x, y) = (left, y + 1);

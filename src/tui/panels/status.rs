@@ -91,6 +91,9 @@ fn sentence(world: &World<'_>, look: &Look) -> String {
 fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     let figures = &card.figures;
     let mut out = format!("GPU {}", card.gpu());
+    if world.past.is_some() {
+        out += " around then";
+    }
     if let Some(trouble) = card.trouble(world.now).filter(|_| world.past.is_none()) {
         say(&mut out, format_args!(": {trouble}"));
     }
@@ -117,6 +120,7 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     }
     match figures.reserved {
         Some(reserved) => say(&mut out, format_args!(", {} reserved", gib(Some(reserved)))),
+        None if card.view.device.memory == MemoryKind::Unified && figures.free.is_none() => {}
         None if card.view.device.memory == MemoryKind::Unified => out += " on the host, whose memory it is",
         None if figures.used.is_some() => out += ", used includes what the driver keeps",
         None => {}

@@ -192,7 +192,7 @@ fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut 
             world.now.since(end)
         );
     } else if let Some(cursor) = look.cursor {
-        let at = world.cards.iter().find(|other| other.gpu() == card.gpu()).and_then(|card| card.figures.used);
+        let at = card.view.series.at(world.moment());
         title = format!("GPU {}  {}  at {}: {} GiB used", card.gpu(), card.name(), world.time(cursor), gib(at));
     }
     let keys = |action| world.keymap.keys(action).next().map(|key| key.to_string()).unwrap_or_default();
@@ -245,7 +245,7 @@ fn levels(world: &World<'_>, card: &Card<'_>, top: Bytes, capacity: bool, room: 
     };
     let labels = [
         (Some(top).filter(|_| capacity), "capacity", Role::Capacity),
-        (card.figures.used, word, if old { Role::Dim } else { Role::Line }),
+        (world.past.map_or(card.figures.used, |t| card.view.series.at(t)), word, if old { Role::Dim } else { Role::Line }),
         (card.view.peak.map(|(_, peak)| peak), "peak", Role::Dim),
     ];
     for (value, word, role) in labels {
