@@ -1,13 +1,13 @@
 //! `once`: one snapshot as a table for people. Plain text without escape codes, at any width.
 //!
 //! ```text
-//! node17   driver 570.86.15   CUDA 12.8   2026-11-30 14:00:00
+//! node17   nvml   driver 570.86.15   CUDA 12.8   2026-11-30 14:00:03
 //!
-//!  GPU  name                     GiB  used   free  total   peak  util  temp   power
-//!    0  NVIDIA H100 80GB HBM3         45.1   34.1   79.6   45.3   97%  61 C   513 W
-//!            pid  user       kind     used   peak  command
-//!           4242  user1      C        44.3   44.5  python train.py
-//!              -  unattributed        0.82
+//!  GPU  sizes in GiB                       used   free  total   peak   util   temp   power
+//!    0  NVIDIA H100 80GB HBM3              59.5   20.0   80.0   59.5    97%   61°C   512 W
+//!            pid  user       whose   kind    used   peak  command
+//!           4242  user1      mine    C       43.0   43.0  python train.py --batch-size 64
+//!              -  unattributed               16.5
 //! ```
 
 use std::fmt::Write;
