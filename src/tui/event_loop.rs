@@ -74,59 +74,18 @@ pub async fn run<E>(
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     failed: impl Future<Output = E>,
 ) -> Result<Outcome<E>, TuiError> {
-    let mut signals = Signals::new().map_err(TuiError::Signals)?;
-    let mut resumed = signal(SignalKind::from_raw(CONTINUE)).map_err(TuiError::Signals)?;
+    let signals = Signals::new().map_err(TuiError::Signals)?;
+    let resumed = signal(SignalKind::from_raw(CONTINUE)).map_err(TuiError::Signals)?;
     let tty = Tty::enter(options.mouse, options.palette != Palette::None).map_err(TuiError::Tty)?;
     let mut dashboard =
         Dashboard { app: App::new(options), tty, snapshots, now, want: Want::Motion, titled: false, measured: None };
-    let mut last = dashboard.draw().map_err(TuiError::Tty)?;
+    let last = dashboard.draw().map_err(TuiError::Tty)?;
     // Made after the first frame: it starts a thread.
     let mut input = Input::start();
-    let mut open = true;
-    let mut failed = std::pin::pin!(failed);
-
-    loop {
-        let due = match dashboard.want {
-            Want::Motion => last + MOTION,
-            Want::Numbers => last + NUMBERS,
-            Want::Clock => last.max(Instant::now()) + dashboard.until_next_second(),
-        };
-        tokio::select! {
-            biased;
-            number = signals.ends() => return Ok(Outcome::Signal(number)),
-            _ = resumed.recv() => {
-                dashboard.resume()?;
-            }
-            event = input.events.recv() => {
-                let mut effect = dashboard.take(event)?;
-                // All that has come in meanwhile: only the last picture of it is drawn.
-                while effect.is_none() && let Ok(event) = input.events.try_recv() {
-                    effect = dashboard.take(Some(event))?;
-                }
-                match effect {
-                    Some(Effect::Quit) => return Ok(Outcome::Quit),
-                    Some(Effect::Redraw) => dashboard.tty.invalidate().map_err(TuiError::Tty)?,
-                    Some(Effect::Suspend) => {
-                        // Nobody may read the tty while the shell has it.
-                        input.stop().await;
-                        dashboard.tty.suspend();
-                        // The stop is delivered before or while this waits; where the group can't be stopped, it ends.
-                        let _ = timeout(SIGNALLED, resumed.recv()).await;
-                        dashboard.resume()?;
-                        input = Input::start();
-                    }
-                    None => {}
-                }
-            }
-            error = &mut failed => return Ok(Outcome::SourceFailed(error)),
-            changed = dashboard.snapshots.changed(), if open && dashboard.want == Want::Clock && !dashboard.app.is_frozen() => {
-                // The sender is gone at the end of a stream: the last picture stays, its ages go on.
-                open = changed.is_ok();
-                dashboard.want = if open { Want::Numbers } else { Want::Clock };
-            }
-            () = sleep_until(due) => last = dashboard.draw().map_err(TuiError::Tty)?,
-        }
-    }
+    let result = dashboard.live(last, &mut input, signals, resumed, failed).await;
+    // What is typed from here on is for the shell.
+    input.stop().await;
+    result
 }
 
 /// What the loop works on.
@@ -146,7 +105,8 @@ struct Dashboard {
 /// whenever anything else happens.
 struct Input {
     events: mpsc::UnboundedReceiver<io::Result<Event>>,
-    task: JoinHandle<()>,
+    /// None once it was stopped.
+    task: Option<JoinHandle<()>>,
 }
 
 impl Input {
@@ -161,18 +121,76 @@ impl Input {
                 }
             }
         });
-        Self { events, task }
+        Self { events, task: Some(task) }
     }
 
     /// Returns when nobody reads the tty any more.
-    async fn stop(self) {
-        self.task.abort();
-        // It ends by being aborted: that error is the expected one.
-        let _ = self.task.await;
+    async fn stop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.abort();
+            // It ends by being aborted: that error is the expected one.
+            let _ = task.await;
+        }
     }
 }
 
 impl Dashboard {
+    /// The loop, until something ends it.
+    async fn live<E>(
+        &mut self,
+        mut last: Instant,
+        input: &mut Input,
+        mut signals: Signals,
+        mut resumed: Signal,
+        failed: impl Future<Output = E>,
+    ) -> Result<Outcome<E>, TuiError> {
+        let mut open = true;
+        let mut failed = std::pin::pin!(failed);
+
+        loop {
+            let due = match self.want {
+                Want::Motion => last + MOTION,
+                Want::Numbers => last + NUMBERS,
+                Want::Clock => last.max(Instant::now()) + self.until_next_second(),
+            };
+            tokio::select! {
+                biased;
+                number = signals.ends() => return Ok(Outcome::Signal(number)),
+                _ = resumed.recv() => {
+                    self.resume()?;
+                }
+                event = input.events.recv() => {
+                    let mut effect = self.take(event)?;
+                    // All that has come in meanwhile: only the last picture of it is drawn.
+                    while effect.is_none() && let Ok(event) = input.events.try_recv() {
+                        effect = self.take(Some(event))?;
+                    }
+                    match effect {
+                        Some(Effect::Quit) => return Ok(Outcome::Quit),
+                        Some(Effect::Redraw) => self.tty.invalidate().map_err(TuiError::Tty)?,
+                        Some(Effect::Suspend) => {
+                            // Nobody may read the tty while the shell has it.
+                            input.stop().await;
+                            self.tty.suspend();
+                            // The stop is delivered before or while this waits; where the group can't be stopped, it ends.
+                            let _ = timeout(SIGNALLED, resumed.recv()).await;
+                            self.resume()?;
+                            *input = Input::start();
+                        }
+                        None => {}
+                    }
+                }
+                error = &mut failed => return Ok(Outcome::SourceFailed(error)),
+                changed = self.snapshots.changed(), if open && self.want == Want::Clock && !self.app.is_frozen() => {
+                    // The sender is gone at the end of a stream: the last picture stays, its ages go on.
+                    open = changed.is_ok();
+                    self.want = if open { Want::Numbers } else { Want::Clock };
+                }
+                () = sleep_until(due) => last = self.draw().map_err(TuiError::Tty)?,
+            }
+        }
+    }
+
     /// Takes the screen again after a stop; its size may be another.
     fn resume(&mut self) -> Result<(), TuiError> {
         self.measured = None;
