@@ -36,6 +36,7 @@ fn keys_lead_to_texts() {
         ("default", "f esc", "last 2 min"),
         ("default", "f left", "on GPU 2 at 14:01:5"),
         ("default", "f shift-left", "on GPU 2 at 14:00:00"),
+        ("default", "+ left f", "on GPU 2 at 14:01:5"),
         ("default", "f right right", "FROZEN at 14:02:00"),
         ("default", "home f left left left", "At 14:01:5"),
         ("default", "?", "Help: type to search"),

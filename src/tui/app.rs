@@ -249,7 +249,8 @@ impl App {
         if self.look.cursor.is_some() {
             self.thaw();
         } else {
-            self.look.freeze(self.now, self.now);
+            // Panned into the past: at the end of what is in sight.
+            self.look.freeze(self.look.end.unwrap_or(self.now), self.now);
             self.frozen = Some((Arc::clone(&self.snapshot), self.now));
         }
     }

@@ -4,10 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{FutureExt, StreamExt};
+use futures_util::StreamExt;
 use ratatui::crossterm::event::{Event, EventStream, KeyEventKind, MouseButton, MouseEventKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::app::App;
@@ -15,12 +16,15 @@ use super::keymap::Key;
 use super::msg::{Effect, Msg};
 use super::options::DashboardOptions;
 use super::terminal::Tty;
+use super::theme::Palette;
 use crate::domain::{Snapshot, Timestamp};
 
 /// The shortest time between two frames after keys and movement.
 const MOTION: Duration = Duration::from_millis(33);
 /// The shortest time between two frames when only numbers changed.
 const NUMBERS: Duration = Duration::from_millis(100);
+/// The longest time for which the size of the screen is taken as known.
+const SECOND: Duration = Duration::from_secs(1);
 /// The longest wait for a stop or a continue signal to arrive.
 const SIGNALLED: Duration = Duration::from_millis(100);
 /// The signal after a stop. SIGTSTP itself keeps its default, so that Ctrl-Z stops the process as any other.
@@ -70,59 +74,18 @@ pub async fn run<E>(
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     failed: impl Future<Output = E>,
 ) -> Result<Outcome<E>, TuiError> {
-    let mut signals = Signals::new().map_err(TuiError::Signals)?;
-    let mut resumed = signal(SignalKind::from_raw(CONTINUE)).map_err(TuiError::Signals)?;
-    let tty = Tty::enter(options.mouse).map_err(TuiError::Tty)?;
-    let mut dashboard = Dashboard { app: App::new(options), tty, snapshots, now, want: Want::Motion, titled: false };
-    let mut last = dashboard.draw().map_err(TuiError::Tty)?;
+    let signals = Signals::new().map_err(TuiError::Signals)?;
+    let resumed = signal(SignalKind::from_raw(CONTINUE)).map_err(TuiError::Signals)?;
+    let tty = Tty::enter(options.mouse, options.palette != Palette::None).map_err(TuiError::Tty)?;
+    let mut dashboard =
+        Dashboard { app: App::new(options), tty, snapshots, now, want: Want::Motion, titled: false, measured: None };
+    let last = dashboard.draw().map_err(TuiError::Tty)?;
     // Made after the first frame: it starts a thread.
-    let mut events = EventStream::new();
-    let mut open = true;
-    let mut failed = std::pin::pin!(failed);
-
-    loop {
-        let due = match dashboard.want {
-            Want::Motion => last + MOTION,
-            Want::Numbers => last + NUMBERS,
-            Want::Clock => last.max(Instant::now()) + dashboard.until_next_second(),
-        };
-        tokio::select! {
-            biased;
-            number = signals.ends() => return Ok(Outcome::Signal(number)),
-            _ = resumed.recv() => {
-                dashboard.tty.resume().map_err(TuiError::Tty)?;
-                dashboard.want = Want::Motion;
-            }
-            event = events.next() => {
-                let mut effect = dashboard.take(event)?;
-                // All that has come in meanwhile: only the last picture of it is drawn.
-                while effect.is_none() && let Some(event) = events.next().now_or_never() {
-                    effect = dashboard.take(event)?;
-                }
-                match effect {
-                    Some(Effect::Quit) => return Ok(Outcome::Quit),
-                    Some(Effect::Redraw) => dashboard.tty.invalidate().map_err(TuiError::Tty)?,
-                    Some(Effect::Suspend) => {
-                        // Nobody may read the tty while the shell has it.
-                        drop(events);
-                        dashboard.tty.suspend();
-                        // The stop is delivered before or while this waits; where the group can't be stopped, it ends.
-                        let _ = timeout(SIGNALLED, resumed.recv()).await;
-                        dashboard.tty.resume().map_err(TuiError::Tty)?;
-                        events = EventStream::new();
-                    }
-                    None => {}
-                }
-            }
-            error = &mut failed => return Ok(Outcome::SourceFailed(error)),
-            changed = dashboard.snapshots.changed(), if open && dashboard.want == Want::Clock && !dashboard.app.is_frozen() => {
-                // The sender is gone at the end of a stream: the last picture stays, its ages go on.
-                open = changed.is_ok();
-                dashboard.want = if open { Want::Numbers } else { Want::Clock };
-            }
-            () = sleep_until(due) => last = dashboard.draw().map_err(TuiError::Tty)?,
-        }
-    }
+    let mut input = Input::start();
+    let result = dashboard.live(last, &mut input, signals, resumed, failed).await;
+    // What is typed from here on is for the shell.
+    input.stop().await;
+    result
 }
 
 /// What the loop works on.
@@ -133,9 +96,108 @@ struct Dashboard {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     want: Want,
     titled: bool,
+    /// When the size of the screen was asked for; none where it may have changed. A change is told by an event, but not
+    /// while nobody listens yet.
+    measured: Option<Instant>,
+}
+
+/// Reads the keyboard in a task of its own: looking for input costs system calls, and the loop would look again
+/// whenever anything else happens.
+struct Input {
+    events: mpsc::UnboundedReceiver<io::Result<Event>>,
+    /// None once it was stopped.
+    task: Option<JoinHandle<()>>,
+}
+
+impl Input {
+    fn start() -> Self {
+        // Unbounded, and still no more than a person types: the loop empties it at every turn.
+        let (sender, events) = mpsc::unbounded_channel();
+        let task = tokio::spawn(async move {
+            let mut stream = EventStream::new();
+            while let Some(event) = stream.next().await {
+                if sender.send(event).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { events, task: Some(task) }
+    }
+
+    /// Returns when nobody reads the tty any more.
+    async fn stop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.abort();
+            // It ends by being aborted: that error is the expected one.
+            let _ = task.await;
+        }
+    }
 }
 
 impl Dashboard {
+    /// The loop, until something ends it.
+    async fn live<E>(
+        &mut self,
+        mut last: Instant,
+        input: &mut Input,
+        mut signals: Signals,
+        mut resumed: Signal,
+        failed: impl Future<Output = E>,
+    ) -> Result<Outcome<E>, TuiError> {
+        let mut open = true;
+        let mut failed = std::pin::pin!(failed);
+
+        loop {
+            let due = match self.want {
+                Want::Motion => last + MOTION,
+                Want::Numbers => last + NUMBERS,
+                Want::Clock => last.max(Instant::now()) + self.until_next_second(),
+            };
+            tokio::select! {
+                biased;
+                number = signals.ends() => return Ok(Outcome::Signal(number)),
+                _ = resumed.recv() => {
+                    self.resume()?;
+                }
+                event = input.events.recv() => {
+                    let mut effect = self.take(event)?;
+                    // All that has come in meanwhile: only the last picture of it is drawn.
+                    while effect.is_none() && let Ok(event) = input.events.try_recv() {
+                        effect = self.take(Some(event))?;
+                    }
+                    match effect {
+                        Some(Effect::Quit) => return Ok(Outcome::Quit),
+                        Some(Effect::Redraw) => self.tty.invalidate().map_err(TuiError::Tty)?,
+                        Some(Effect::Suspend) => {
+                            // Nobody may read the tty while the shell has it.
+                            input.stop().await;
+                            self.tty.suspend();
+                            // The stop is delivered before or while this waits; where the group can't be stopped, it ends.
+                            let _ = timeout(SIGNALLED, resumed.recv()).await;
+                            self.resume()?;
+                            *input = Input::start();
+                        }
+                        None => {}
+                    }
+                }
+                error = &mut failed => return Ok(Outcome::SourceFailed(error)),
+                changed = self.snapshots.changed(), if open && self.want == Want::Clock && !self.app.is_frozen() => {
+                    // The sender is gone at the end of a stream: the last picture stays, its ages go on.
+                    open = changed.is_ok();
+                    self.want = if open { Want::Numbers } else { Want::Clock };
+                }
+                () = sleep_until(due) => last = self.draw().map_err(TuiError::Tty)?,
+            }
+        }
+    }
+
+    /// Takes the screen again after a stop; its size may be another.
+    fn resume(&mut self) -> Result<(), TuiError> {
+        self.measured = None;
+        self.want = Want::Motion;
+        self.tty.resume().map_err(TuiError::Tty)
+    }
+
     /// Draws the newest snapshot and returns when.
     fn draw(&mut self) -> io::Result<Instant> {
         let snapshot = Arc::clone(&self.snapshots.borrow_and_update());
@@ -151,7 +213,11 @@ impl Dashboard {
         self.app.update(Msg::Tick((self.now)()));
         self.want = Want::Clock;
         let app = &mut self.app;
-        self.tty.draw(|area, buf| app.render(area, buf))?;
+        let measure = self.measured.is_none_or(|at| at.elapsed() >= SECOND);
+        if measure {
+            self.measured = Some(Instant::now());
+        }
+        self.tty.draw(measure, |area, buf| app.render(area, buf))?;
         Ok(Instant::now())
     }
 
@@ -167,6 +233,7 @@ impl Dashboard {
                 _ => return Ok(None),
             },
             Event::Resize(..) => {
+                self.measured = None;
                 self.want = Want::Motion;
                 return Ok(None);
             }

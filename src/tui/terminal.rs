@@ -12,6 +12,7 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::style::force_color_output;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{execute, queue};
 use ratatui::layout::Rect;
@@ -68,7 +69,9 @@ pub struct Tty {
 impl Tty {
     /// Takes the screen of the tty; the calling thread is the one that draws. Nothing is asked of the terminal, since a
     /// slow one would keep the first frame waiting.
-    pub fn enter(mouse: bool) -> io::Result<Self> {
+    pub fn enter(mouse: bool, colours: bool) -> io::Result<Self> {
+        // crossterm looks at NO_COLOR by itself; whether it holds is decided with the other settings.
+        force_color_output(colours);
         let _ = UI_THREAD.set(std::thread::current().id());
         hook_panics();
         take(mouse)?;
@@ -76,9 +79,12 @@ impl Tty {
         Ok(Self { terminal, mouse })
     }
 
-    /// Draws what has changed since the last frame.
-    pub fn draw(&mut self, render: impl FnOnce(Rect, &mut Buffer)) -> io::Result<()> {
-        self.terminal.autoresize()?;
+    /// Draws what has changed since the last frame. Asks for the size of the screen only where `measure` says that it
+    /// may have changed: that opens the tty each time.
+    pub fn draw(&mut self, measure: bool, render: impl FnOnce(Rect, &mut Buffer)) -> io::Result<()> {
+        if measure {
+            self.terminal.autoresize()?;
+        }
         let mut frame = self.terminal.get_frame();
         let area = frame.area();
         render(area, frame.buffer_mut());

@@ -46,8 +46,8 @@ impl Columns {
             _ => 22,
         };
         let note = match width {
-            0..100 => 0,
-            100..150 => 28,
+            0..115 => 0,
+            115..150 => 28,
             _ => width / 4,
         };
         let numbers = if width < 60 { 13 } else { 20 };

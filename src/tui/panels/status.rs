@@ -32,12 +32,20 @@ impl Panel for Status {
         } else {
             let mut pen = Pen::new(buf, Rect { y: area.y + 1, height: 1, ..area });
             pen.skip(1);
-            for info in ACTIONS.iter().filter(|info| !info.hint.is_empty()) {
+            // How to get help and how to leave are shown before all others.
+            let last = |action| matches!(action, Action::Help | Action::Quit);
+            let columns = |keys: &str, hint: &str| width(keys) + hint.len() as u16 + 3;
+            let hints = || ACTIONS.iter().filter(|info| !info.hint.is_empty());
+            let kept: u16 = hints()
+                .filter(|info| last(info.action))
+                .map(|info| columns(&keys(world, info.action).unwrap_or_default(), info.hint))
+                .sum();
+            for info in hints() {
                 let Some(keys) = keys(world, info.action) else { continue };
-                if pen.left() < width(&keys) + info.hint.len() as u16 + 3 {
-                    break;
+                let others = if last(info.action) { 0 } else { kept };
+                if pen.left() + 2 >= columns(&keys, info.hint) + others {
+                    pen.put(&keys, world.style(Role::Strong)).skip(1).put(info.hint, world.style(Role::Dim)).skip(2);
                 }
-                pen.put(&keys, world.style(Role::Strong)).skip(1).put(info.hint, world.style(Role::Dim)).skip(2);
             }
         }
         put(buf, area.x + 1, area.y, room, &fit(&sentence, room), world.style(Role::Text));
