@@ -1,7 +1,8 @@
 //! Layer 4: samples in, sinks and the fold, latest snapshot out.
 //!
-//! One thread owns the [`Monitor`]. It reads no clock: it wakes at a sample, publishes, rests for [`REST`] while further
-//! samples gather in the queue, and takes them all in one go. Viewers get the newest snapshot, sinks every sample.
+//! One thread owns the [`Monitor`]. It reads no clock: it wakes at a sample, lets those of the same tick arrive, takes
+//! them all in one go, publishes and rests while further samples gather. Viewers get the newest snapshot, sinks every
+//! sample.
 
 use std::io;
 use std::sync::Arc;
@@ -23,11 +24,14 @@ pub trait Sink: Send {
     fn finish(self: Box<Self>);
 }
 
-/// How long samples gather between two snapshots: viewers draw numbers ten times a second.
-const REST: Duration = Duration::from_millis(50);
+/// How long after a sample those of the same tick are waited for: cards are read at the same time by threads of their own.
+const TICK: Duration = Duration::from_millis(8);
+
+/// The rest between two snapshots: nobody draws numbers more often than ten times a second.
+const REST: Duration = Duration::from_millis(92);
 
 /// The same while the first readings come in, so that the first frames are not late; it lasts for [`START_TURNS`].
-const START_REST: Duration = Duration::from_millis(3);
+const START_REST: Duration = Duration::from_millis(2);
 const START_TURNS: u32 = 60;
 
 /// Starts the pipeline's thread. It ends, and the sinks with it, when all senders are gone.
@@ -44,6 +48,10 @@ fn run(samples: &SampleReceiver, mut sinks: Vec<Box<dyn Sink>>, publish: &watch:
     let mut monitor = Monitor::new();
     let mut turns = 0;
     while let Ok(first) = samples.queue.recv() {
+        let starting = turns < START_TURNS;
+        if !starting {
+            thread::sleep(TICK);
+        }
         take(&mut monitor, &mut sinks, &first);
         // No more than were there at once: a fast source must not keep the snapshot from being published.
         for sample in samples.queue.try_iter().take(4_096) {
@@ -55,8 +63,8 @@ fn run(samples: &SampleReceiver, mut sinks: Vec<Box<dyn Sink>>, publish: &watch:
             take(&mut monitor, &mut sinks, &Sample { t, body: SampleBody::Health(Health::Dropped { count: lost }) });
         }
         publish.send_replace(Arc::new(monitor.snapshot()));
-        turns += 1;
-        thread::sleep(if turns < START_TURNS { START_REST } else { REST });
+        turns += u32::from(starting);
+        thread::sleep(if starting { START_REST } else { REST });
     }
     for sink in sinks {
         sink.finish();

@@ -14,7 +14,7 @@ use super::options::DashboardOptions;
 use super::panels::{PANELS, Panel, PanelId};
 use super::theme::{Styles, THEMES, Theme};
 use super::world::World;
-use crate::domain::{Missing, Period, Snapshot, Timestamp};
+use crate::domain::{DeviceView, Missing, Period, Snapshot, Timestamp};
 
 /// The dashboard's state.
 pub struct App {
@@ -59,6 +59,16 @@ impl App {
     /// What the user looks at.
     pub fn look(&self) -> &Look {
         &self.look
+    }
+
+    /// Whether the first readings are still coming in: no card yet, or one that was neither read nor given up.
+    pub fn is_opening(&self) -> bool {
+        let waited = self.first_cards.is_some_and(|first| self.now.since(first) >= PATIENCE);
+        let pending = |card: &Arc<DeviceView>| {
+            card.memory.as_ref().is_err_and(|missing| *missing == Missing::Pending)
+                || card.holders.as_ref().is_err_and(|missing| *missing == Missing::Pending)
+        };
+        !waited && (self.snapshot.devices.is_empty() || self.snapshot.devices.iter().any(pending))
     }
 
     /// Whether the picture stands still whatever comes in.

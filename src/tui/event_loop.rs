@@ -17,12 +17,18 @@ use super::msg::{Effect, Msg};
 use super::options::DashboardOptions;
 use super::terminal::Tty;
 use super::theme::Palette;
-use crate::domain::{Snapshot, Timestamp};
+use crate::domain::{Period, Snapshot, Timestamp};
 
 /// The shortest time between two frames after keys and movement.
 const MOTION: Duration = Duration::from_millis(33);
-/// The shortest time between two frames when only numbers changed.
+/// The shortest time between two frames while the first readings come in: nobody should wait for the first picture.
+const OPENING: Duration = Duration::from_millis(8);
+/// The shortest time between two frames when only numbers changed, on a timeline whose columns move that fast.
 const NUMBERS: Duration = Duration::from_millis(100);
+/// The same where a column stands for a second or so: the eye reads no number that stays for less.
+const CALM_NUMBERS: Duration = Duration::from_millis(200);
+/// The longest time on a timeline whose picture moves between two calm frames.
+const FAST_SPAN: Period = Period::secs(30);
 /// The longest time for which the size of the screen is taken as known.
 const SECOND: Duration = Duration::from_secs(1);
 /// The longest wait for a stop or a continue signal to arrive.
@@ -150,7 +156,7 @@ impl Dashboard {
         loop {
             let due = match self.want {
                 Want::Motion => last + MOTION,
-                Want::Numbers => last + NUMBERS,
+                Want::Numbers => last + self.pace(),
                 Want::Clock => last.max(Instant::now()) + self.until_next_second(),
             };
             tokio::select! {
@@ -188,6 +194,17 @@ impl Dashboard {
                 }
                 () = sleep_until(due) => last = self.draw().map_err(TuiError::Tty)?,
             }
+        }
+    }
+
+    /// The shortest time between two frames when only numbers changed.
+    fn pace(&self) -> Duration {
+        if self.app.is_opening() {
+            OPENING
+        } else if self.app.look().span() <= FAST_SPAN {
+            NUMBERS
+        } else {
+            CALM_NUMBERS
         }
     }
 

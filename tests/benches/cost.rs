@@ -10,10 +10,11 @@
     reason = "a benchmark prints, fails loudly and reads the clock"
 )]
 
+use std::fmt::Write as _;
 use std::io::Read;
 use std::num::NonZeroU16;
-use std::sync::mpsc::{Receiver, channel};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -48,7 +49,7 @@ impl StandIns {
             world.rows(Gpu(gpu), Timestamp::secs(1), &mut rows);
             for row in &rows {
                 let child = Command::new("sleep").arg("86400").stdin(Stdio::null()).spawn().unwrap();
-                map.push_str(&format!("{}={},", row.pid, child.id()));
+                write!(map, "{}={},", row.pid, child.id()).unwrap();
                 children.push(child);
             }
         }
@@ -80,7 +81,7 @@ fn start(library: &std::path::Path, pids: &str, arguments: &[&str]) -> Dashboard
     let (tx, output) = channel();
     thread::Builder::new()
         .spawn(move || {
-            let mut buffer = [0; 65_536];
+            let mut buffer = vec![0; 65_536];
             while let Ok(n) = reader.read(&mut buffer) {
                 if n == 0 || tx.send(buffer[..n].to_vec()).is_err() {
                     return;
@@ -103,8 +104,10 @@ impl Dashboard {
             screen.process(&bytes);
             let text = screen.screen().contents();
             let cards = text.matches("H100").count();
-            // A value that was not read yet stands as a lone ellipsis.
-            let pending = text.split_whitespace().any(|word| word == "…");
+            // A value that was not read yet stands as a lone ellipsis; that a process's CPU time needs two readings is no
+            // matter of the first frame.
+            let rows = text.lines().filter(|line| line.contains("H100"));
+            let pending = rows.flat_map(str::split_whitespace).any(|word| word == "…");
             if cards >= 8 && text.contains("sleep 86400") && !pending {
                 return self.started.elapsed();
             }
@@ -160,7 +163,7 @@ fn main() {
         dashboard.first_complete_frame();
         let (before, from) = (dashboard.cpu(), Instant::now());
         thread::sleep(Duration::from_secs(seconds));
-        let used = (dashboard.cpu() - before).as_secs_f64() / from.elapsed().as_secs_f64();
+        let used = dashboard.cpu().saturating_sub(before).as_secs_f64() / from.elapsed().as_secs_f64();
         print(&format!("CPU of one core, {name}"), used * 100.0, limit, "%");
         print(&format!("resident memory, {name}"), dashboard.rss(), 24.0, "MiB");
         dashboard.stop();

@@ -1,5 +1,6 @@
 //! Frames without a terminal: a scenario runs to a moment, keys are pressed, and the screen is read as text and colours.
 
+use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::sync::Arc;
 
@@ -124,7 +125,7 @@ pub fn colours_of(buffer: &Buffer) -> String {
             }
         }
         if !runs.is_empty() {
-            out.push_str(&format!("{y}: {}\n", runs.join(", ")));
+            let _ = writeln!(out, "{y}: {}", runs.join(", "));
         }
     }
     out

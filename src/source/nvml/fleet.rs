@@ -143,8 +143,9 @@ impl Fleet {
         };
         let beat = Beat {
             pacing,
-            // Lists are the dear calls: the cards take turns, so that memory readings are not held up by all at once.
-            offset: Period::millis(u64::from(card.gpu.0 % 8) * 100 + 25),
+            // Just after the tick of the memory readings, which the dearer lists must not hold up; the same for all
+            // cards, so that what is new comes in one go and costs the readers one wake and one frame.
+            offset: Period::millis(2),
             spacing: SPACING,
             poke: Arc::clone(&card.processes),
             told_as: Some((card.gpu, ProbeKind::Processes)),
