@@ -30,6 +30,8 @@ pub struct App {
     frozen: Option<(Arc<Snapshot>, Timestamp)>,
     panels: Vec<Box<dyn Panel>>,
     layout: Layout,
+    /// The most rows the process table ever had for any card: it grows and never shrinks, so that nothing jumps.
+    table_rows: usize,
     /// When the first card was seen.
     first_cards: Option<Timestamp>,
 }
@@ -52,6 +54,7 @@ impl App {
             frozen: None,
             panels: PANELS.iter().map(|panel| (panel.new)()).collect(),
             layout: Layout::default(),
+            table_rows: 0,
             first_cards: None,
         }
     }
@@ -108,7 +111,10 @@ impl App {
         }
         let (snapshot, frozen) = self.picture();
         let mut world = World::new(&snapshot, self.now, frozen, &self.look, (&self.options, &self.styles, &self.keymap));
-        self.layout = Layout::new(area, &self.look, world.cards.len());
+        self.table_rows = self.table_rows.max(world.table_rows());
+        let rows =
+            if world.selected(&self.look).is_some() { self.table_rows } else { super::rows::rows(&world, &self.look).len() };
+        self.layout = Layout::new(area, &self.look, world.cards.len(), rows);
         world.has_host_row = !self.layout.place(PanelId::Host).is_empty();
         for (info, panel) in PANELS.iter().zip(&mut self.panels) {
             let place = self.layout.place(info.id);

@@ -23,15 +23,15 @@ use super::panels::PanelId;
 pub struct Layout([Rect; PanelId::COUNT]);
 
 impl Layout {
-    /// Arranges the panels for `cards` rows of cards.
-    pub fn new(area: Rect, look: &Look, cards: usize) -> Self {
+    /// Arranges the panels for `cards` rows of cards and a process table that has at most `rows` rows to show.
+    pub fn new(area: Rect, look: &Look, cards: usize, rows: usize) -> Self {
         let mut layout = Self::default();
         if area.height < 6 {
             layout.0[PanelId::Strip as usize] = area;
         } else if area.width < 60 || area.height < 16 {
             layout.small(area, look, cards);
         } else {
-            layout.full(area, look, cards);
+            layout.full(area, look, cards, rows);
         }
         match look.layer {
             Some(Layer::Help) => layout.0[PanelId::Help as usize] = area,
@@ -46,7 +46,7 @@ impl Layout {
         self.0[id as usize]
     }
 
-    fn full(&mut self, area: Rect, look: &Look, cards: usize) {
+    fn full(&mut self, area: Rect, look: &Look, cards: usize, rows_of_table: usize) {
         let mut rows = Rows { area, y: area.y };
         let roomy = area.height >= 30;
         self.0[PanelId::Header as usize] = rows.take(1);
@@ -64,8 +64,14 @@ impl Layout {
         }
         rows.take(u16::from(roomy));
         let rest = rows.left();
-        // The timeline is the instrument and gets most; a title, an axis and six rows in between are the least.
-        let timeline = if look.large { rest } else { (rest * 3 / 5).clamp(8.min(rest.saturating_sub(5)), rest) };
+        // The timeline is the instrument and gets most, and all that the table (with its title, its heads and a row to
+        // breathe) does not need; a title, an axis and six rows in between are the least.
+        let table = u16::try_from(rows_of_table).unwrap_or(u16::MAX).saturating_add(3 + u16::from(roomy));
+        let timeline = if look.large {
+            rest
+        } else {
+            (rest * 3 / 5).max(rest.saturating_sub(table)).clamp(8.min(rest.saturating_sub(5)), rest)
+        };
         let place = rows.take(timeline);
         self.0[timeline_panel(look) as usize] = place;
         if roomy && !look.large {

@@ -65,6 +65,11 @@ impl<'a> World<'a> {
         }
     }
 
+    /// The most rows that the process table has for any one card: its holders and what is unattributed.
+    pub fn table_rows(&self) -> usize {
+        self.cards.iter().map(|card| card.view.holders.as_ref().map_or(0, |list| list.len()) + 1).max().unwrap_or(1)
+    }
+
     /// The style of a role.
     pub fn style(&self, role: Role) -> Style {
         self.styles[role]
