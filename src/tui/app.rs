@@ -39,6 +39,9 @@ pub struct App {
 /// How long to wait for the first reading of every card before one is selected: a card may hang from the start.
 const PATIENCE: Period = Period::secs(1);
 
+/// How long after the first card others are expected: they are opened one after the other.
+const FOLLOWERS: Period = Period::millis(250);
+
 impl App {
     /// A dashboard that has seen nothing yet.
     pub fn new(options: DashboardOptions) -> Self {
@@ -64,9 +67,14 @@ impl App {
         &self.look
     }
 
-    /// Whether the first readings are still coming in: no card yet, or one that was neither read nor given up.
+    /// Whether the first readings are still coming in: no card yet, one that was neither read nor given up, or further
+    /// cards that may follow the first.
     pub fn is_opening(&self) -> bool {
-        let waited = self.first_cards.is_some_and(|first| self.now.since(first) >= PATIENCE);
+        let since_first = self.first_cards.map(|first| self.now.since(first));
+        if since_first.is_some_and(|since| since < FOLLOWERS) {
+            return true;
+        }
+        let waited = since_first.is_some_and(|since| since >= PATIENCE);
         let pending = |card: &Arc<DeviceView>| {
             card.memory.as_ref().is_err_and(|missing| *missing == Missing::Pending)
                 || card.holders.as_ref().is_err_and(|missing| *missing == Missing::Pending)
