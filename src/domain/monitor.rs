@@ -37,8 +37,9 @@ pub struct Monitor {
 #[derive(Debug)]
 struct Tracked {
     view: Arc<DeviceView>,
-    /// A list came: the next reading of memory closes the balance.
-    awaiting_memory: bool,
+    /// When a list came: the next reading of memory made after it closes the balance. The memory thread may have read
+    /// before the list and be heard after it.
+    awaiting_memory: Option<Timestamp>,
     /// Some holder was ever counted under "others".
     has_others: bool,
 }
@@ -132,7 +133,7 @@ impl Monitor {
             }
             _ => {
                 let view = Arc::new(DeviceView::new(Arc::clone(device), t));
-                let mut tracked = Tracked { view, awaiting_memory: false, has_others: false };
+                let mut tracked = Tracked { view, awaiting_memory: None, has_others: false };
                 if let Some(host) = &self.host {
                     tracked.host(host);
                 }
@@ -228,14 +229,14 @@ impl Tracked {
                 view.headroom = Err(missing.clone());
             }
         }
-        if std::mem::take(&mut self.awaiting_memory) {
-            view.balance = balance(t, view);
+        if self.awaiting_memory.take_if(|list| *list <= t).is_some() {
+            view.balance = Balance::of(t, view);
         }
     }
 
     fn holders(&mut self, t: Timestamp, list: &Reading<Arc<[Holder]>>, processes: &HashMap<Pid, Arc<Process>>) {
         let view = Arc::make_mut(&mut self.view);
-        self.awaiting_memory = true;
+        self.awaiting_memory = Some(t);
         let list = match list {
             Ok(list) => list,
             Err(missing) => {
@@ -293,7 +294,7 @@ impl Tracked {
         view.holders = Ok(next.into());
         if view.device.memory == MemoryKind::Unified
             && view.memory.is_err()
-            && let Some(used) = sum_all(view)
+            && let Some(used) = view.sum_of_holders()
         {
             Arc::make_mut(&mut view.series).push(t, used);
             raise(&mut view.peak, t, used);
@@ -398,7 +399,7 @@ fn track(t: Timestamp, holders: &mut [Arc<HolderView>]) -> Bytes {
     let mut others = Bytes::ZERO;
     for (rank, (_, at)) in order.into_iter().enumerate() {
         let holder = Arc::make_mut(&mut holders[at]);
-        let used = holder.holder.used.as_ref().ok().copied();
+        let used = holder.used();
         if rank >= TRACKED {
             holder.series = None;
             others = others.saturating_add(used.unwrap_or_default());
@@ -447,39 +448,6 @@ fn raise(peak: &mut Option<(Timestamp, Bytes)>, t: Timestamp, used: Bytes) {
     if peak.is_none_or(|(_, highest)| used > highest) {
         *peak = Some((t, used));
     }
-}
-
-/// Σ of the holders if all sizes are known.
-fn sum_all(view: &DeviceView) -> Option<Bytes> {
-    let list = view.holders.as_ref().ok()?;
-    list.iter().map(|holder| holder.holder.used.as_ref().ok().copied()).sum()
-}
-
-/// The accounting identity at this moment.
-fn balance(t: Timestamp, view: &DeviceView) -> Option<Balance> {
-    let figures = view.memory.as_ref().ok().copied();
-    let all = sum_all(view);
-    let attributed = view
-        .holders
-        .iter()
-        .flat_map(|list| list.iter())
-        .filter_map(|holder| holder.holder.used.as_ref().ok().copied())
-        .fold(Bytes::ZERO, Bytes::saturating_add);
-    let used = match figures {
-        Some(figures) => Some(figures.used()),
-        None if view.device.memory == MemoryKind::Unified => all,
-        // A card whose memory can't be read has no balance; the last one would pretend it could.
-        None => return None,
-    };
-    Some(Balance {
-        t,
-        figures,
-        used,
-        attributed,
-        unattributed: used.zip(all).map(|(used, all)| used.saturating_sub(all)),
-        excess: used.zip(all).map(|(used, all)| all.saturating_sub(used)),
-        unexplained: if all.is_none() { used.map(|used| used.saturating_sub(attributed)) } else { None },
-    })
 }
 
 #[cfg(test)]
@@ -582,6 +550,15 @@ mod tests {
     }
 
     #[test]
+    fn memory_read_before_the_list_does_not_close_the_balance() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.holders(20, &[(1, Some(1_000))]).memory(19, 400);
+        assert_eq!(stream.view().balance, None);
+        stream.memory(21, 1_000);
+        assert_eq!(stream.view().balance.and_then(|balance| balance.unattributed), Some(Bytes::ZERO));
+    }
+
+    #[test]
     fn a_missing_size_makes_the_rest_unexplained_not_zero() {
         let mut stream = Stream::new(MemoryKind::Dedicated);
         stream.holders(20, &[(1, Some(1_000)), (2, None)]).memory(21, 1_600);
@@ -591,7 +568,8 @@ mod tests {
         stream.at(30, SampleBody::Holders { gpu: GPU, list: Err(missing()) }).memory(31, 1_600);
         let view = stream.view();
         assert_eq!(view.holders.as_ref().err(), Some(&missing()));
-        assert_eq!(view.balance.and_then(|b| b.unexplained), Some(Bytes::mib(1_600)));
+        let balance = view.balance.expect("memory was read");
+        assert_eq!((balance.unattributed, balance.excess, balance.unexplained), (None, None, None), "no list, no split");
     }
 
     #[test]

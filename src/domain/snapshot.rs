@@ -143,6 +143,31 @@ pub struct Pace {
     pub backed_off: bool,
 }
 
+impl Balance {
+    /// The identity of the newest list and the newest reading of memory, which was made at `t`. None where the memory
+    /// can't be read: an old balance would pretend that it could.
+    pub fn of(t: Timestamp, view: &DeviceView) -> Option<Self> {
+        let all = view.sum_of_holders();
+        let (figures, used) = match &view.memory {
+            Ok(figures) => (Some(*figures), Some(figures.used())),
+            Err(_) if view.device.memory == MemoryKind::Unified => (None, all),
+            Err(_) => return None,
+        };
+        let sizes = view.holders.iter().flat_map(|list| list.iter()).filter_map(|holder| holder.used());
+        let attributed = sizes.fold(Bytes::ZERO, Bytes::saturating_add);
+        let some_missing = view.holders.is_ok() && all.is_none();
+        Some(Self {
+            t,
+            figures,
+            used,
+            attributed,
+            unattributed: used.zip(all).map(|(used, all)| used.saturating_sub(all)),
+            excess: used.zip(all).map(|(used, all)| all.saturating_sub(used)),
+            unexplained: used.filter(|_| some_missing).map(|used| used.saturating_sub(attributed)),
+        })
+    }
+}
+
 impl Snapshot {
     /// How many problems are kept.
     pub const MAX_PROBLEMS: usize = 64;
@@ -210,13 +235,18 @@ impl DeviceView {
         self.last_memory.map(|(t, _)| now.since(t))
     }
 
+    /// Σ of the holders, if there is a list and all its sizes are known.
+    pub fn sum_of_holders(&self) -> Option<Bytes> {
+        self.holders.as_ref().ok()?.iter().map(|holder| holder.used()).sum()
+    }
+
     /// Σ of the holders of a relation, as of the newest list. Zero where none is listed; see [`Balance`] for what is missing.
     pub fn held_by(&self, relation: Relation) -> Bytes {
         self.holders
             .iter()
             .flat_map(|list| list.iter())
             .filter(|view| view.relation() == relation)
-            .filter_map(|view| view.holder.used.as_ref().ok().copied())
+            .filter_map(|view| view.used())
             .sum()
     }
 }
@@ -225,6 +255,11 @@ impl HolderView {
     /// The pid as the driver gives it.
     pub fn pid(&self) -> Pid {
         self.holder.pid
+    }
+
+    /// The memory it holds, where the list tells.
+    pub fn used(&self) -> Option<Bytes> {
+        self.holder.used.as_ref().ok().copied()
     }
 
     /// Whose it is; unknown where nothing is known but the pid.

@@ -1,6 +1,6 @@
 //! A device's memory at one moment, so that the terms add up to the byte.
 
-use crate::domain::{Bytes, DeviceView, MemoryFigures, MemoryKind, Timestamp};
+use crate::domain::{Balance, Bytes, DeviceView, MemoryKind, Timestamp};
 
 /// `total = free + (reserved or 0) + used` and `used = Σ holders + unattributed − excess`, with none for what is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,39 +30,29 @@ pub struct Figures {
 impl Figures {
     /// Those of the newest process list and the memory read right after it; without such a pair, of the newest memory.
     pub fn of(view: &DeviceView) -> Self {
-        let pair = view.balance.filter(|balance| view.holders.is_ok() && view.holders_at.is_none_or(|list| list <= balance.t));
         let unified = view.device.memory == MemoryKind::Unified;
-        let (at, figures) = match (&view.memory, pair) {
-            (Ok(_), Some(balance)) if balance.figures.is_some() => (Some(balance.t), balance.figures),
-            (Ok(newest), _) => (view.last_memory.map(|(t, _)| t), Some(*newest)),
-            (Err(_), _) if unified => (view.holders_at, None),
-            (Err(_), _) => return Self { total: view.device.total.as_ref().ok().copied(), ..Self::default() },
+        let pair = view.balance.filter(|balance| view.holders.is_ok() && view.holders_at.is_none_or(|list| list <= balance.t));
+        let newest = || match (&view.memory, unified) {
+            (Ok(_), _) => Balance::of(view.last_memory.map_or(Timestamp::ZERO, |(t, _)| t), view),
+            (Err(_), true) => view.holders_at.and_then(|t| Balance::of(t, view)),
+            (Err(_), false) => None,
         };
-        let mut out = Self { at, total: view.device.total.as_ref().ok().copied(), ..Self::default() };
-        if let Some(MemoryFigures { total, free, reserved }) = figures {
-            (out.total, out.free, out.reserved) = (Some(total), Some(free), reserved);
-            out.used_includes_reserved = Some(reserved.is_none());
-        }
-        out.headroom = if unified { view.headroom.as_ref().ok().copied() } else { out.free };
-        out.used = figures.map(|figures| figures.used());
-        out.attribute(view);
-        out
-    }
-
-    /// Splits what is used among the listed holders.
-    fn attribute(&mut self, view: &DeviceView) {
-        let Ok(holders) = &view.holders else { return };
-        let known: Bytes = holders.iter().filter_map(|holder| holder.holder.used.as_ref().ok().copied()).sum();
-        let complete = holders.iter().all(|holder| holder.holder.used.is_ok());
-        if self.used.is_none() && self.at.is_some() && complete {
-            self.used = Some(known);
-        }
-        let Some(used) = self.used else { return };
-        if complete {
-            self.unattributed = Some(used.saturating_sub(known));
-            self.excess = Some(known.saturating_sub(used));
-        } else {
-            self.unexplained = Some(used.saturating_sub(known));
+        let total = view.device.total.as_ref().ok().copied();
+        let Some(balance) = pair.filter(|_| view.memory.is_ok() || unified).or_else(newest) else {
+            return Self { total, ..Self::default() };
+        };
+        let figures = balance.figures;
+        Self {
+            at: Some(balance.t),
+            total: figures.map(|figures| figures.total).or(total),
+            free: figures.map(|figures| figures.free),
+            reserved: figures.and_then(|figures| figures.reserved),
+            used_includes_reserved: figures.map(|figures| figures.reserved.is_none()),
+            used: balance.used,
+            headroom: if unified { view.headroom.as_ref().ok().copied() } else { figures.map(|figures| figures.free) },
+            unattributed: balance.unattributed,
+            excess: balance.excess,
+            unexplained: balance.unexplained,
         }
     }
 }
@@ -73,7 +63,8 @@ mod tests {
 
     use super::*;
     use crate::domain::{
-        Device, DeviceId, Gpu, Holder, HolderKind, Missing, Monitor, Pid, Reading, Sample, SampleBody, Snapshot, Timestamp,
+        Device, DeviceId, Gpu, Holder, HolderKind, MemoryFigures, Missing, Monitor, Pid, Reading, Sample, SampleBody, Snapshot,
+        Timestamp,
     };
 
     fn device(memory: MemoryKind) -> SampleBody {

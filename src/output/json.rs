@@ -164,7 +164,7 @@ fn holder(snapshot: &Snapshot, view: &HolderView) -> HolderEntry {
         user: process.and_then(|process| known(&process.user)),
         relation: view.relation().to_string(),
         kind: view.kind().to_string(),
-        used: view.holder.used.as_ref().ok().copied(),
+        used: view.used(),
         peak_used: view.peak.map(|(_, peak)| peak),
         peak_accounted: None,
         command: process.and_then(|process| known(&process.command)),

@@ -128,7 +128,7 @@ fn holders(out: &mut String, snapshot: &Snapshot, view: &DeviceView, figures: &F
             fit(&user(holder), 10),
             whose(holder),
             holder.kind().to_string(),
-            gib(holder.holder.used.as_ref().ok().copied(), holder.holder.used.as_ref().err()),
+            gib(holder.used(), holder.holder.used.as_ref().err()),
             gib(holder.peak.map(|(_, peak)| peak), None),
             command(snapshot, view, holder),
         );

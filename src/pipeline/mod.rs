@@ -1,7 +1,7 @@
 //! Layer 4: samples in, sinks and the fold, latest snapshot out.
 //!
 //! One thread owns the [`Monitor`]. It reads no clock: it wakes at a sample, lets those of the same tick arrive, takes
-//! them all in one go, publishes and rests while further samples gather. Viewers get the newest snapshot, sinks every
+//! them all in one go in the order of their times, publishes and rests while further samples gather. Viewers get the newest snapshot, sinks every
 //! sample.
 
 use std::io;
@@ -46,15 +46,18 @@ pub fn spawn(samples: SampleReceiver, sinks: Vec<Box<dyn Sink>>) -> io::Result<w
 
 fn run(samples: &SampleReceiver, mut sinks: Vec<Box<dyn Sink>>, publish: &watch::Sender<Arc<Snapshot>>) {
     let mut monitor = Monitor::new();
+    let mut batch: Vec<Sample> = Vec::new();
     let mut turns = 0;
     while let Ok(first) = samples.queue.recv() {
         let starting = turns < START_TURNS;
         if !starting {
             thread::sleep(TICK);
         }
-        take(&mut monitor, &mut sinks, &first);
         // No more than were there at once: a fast source must not keep the snapshot from being published.
-        for sample in samples.queue.try_iter().take(4_096) {
+        batch.extend(std::iter::once(first).chain(samples.queue.try_iter().take(4_096)));
+        // Cards are read by threads of their own, which are heard in another order than they read in.
+        batch.sort_by_key(|sample| sample.t);
+        for sample in batch.drain(..) {
             take(&mut monitor, &mut sinks, &sample);
         }
         let lost = samples.take_dropped();

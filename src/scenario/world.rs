@@ -381,14 +381,14 @@ impl World {
     }
 
     fn busy(&self, place: &Place, local: u64) -> f32 {
-        let own: f32 = place
+        // Summed from +0: the sum of nothing is −0 otherwise, which a reader sees.
+        let own = place
             .held
             .iter()
             .filter(|held| self.actors.get(held.actor).is_some_and(|actor| Self::lives(actor, local)))
-            .map(|held| flicker(held.track.utilization(local), self.actors[held.actor].seed, local))
-            .sum();
-        let inner: f32 = place.instances.iter().map(|&n| self.busy(&self.places[n], local)).sum();
-        (own + inner).min(100.0).round()
+            .map(|held| flicker(held.track.utilization(local), self.actors[held.actor].seed, local));
+        let inner = place.instances.iter().map(|&n| self.busy(&self.places[n], local));
+        own.chain(inner).fold(0.0, |sum: f32, busy| sum + busy).min(100.0).round()
     }
 
     /// °C and W. A card warms and cools within some 20 s.

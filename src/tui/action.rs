@@ -53,6 +53,22 @@ pub enum Action {
     Suspend,
 }
 
+impl Action {
+    /// The row that is selected after this movement: `at` is the row before, `last` the last one, `page` the rows on the
+    /// screen. None for what is no movement.
+    pub fn moved(self, at: Option<usize>, last: usize, page: usize) -> Option<usize> {
+        Some(match (self, at) {
+            (Self::Up, Some(at)) => at.saturating_sub(1),
+            (Self::Down, Some(at)) => (at + 1).min(last),
+            (Self::PageUp, Some(at)) => at.saturating_sub(page),
+            (Self::PageDown, Some(at)) => (at + page).min(last),
+            (Self::First, _) | (Self::Down | Self::PageDown, None) => 0,
+            (Self::Last, _) | (Self::Up | Self::PageUp, None) => last,
+            _ => return None,
+        })
+    }
+}
+
 /// Where a key works. A scope's own keys go before those of `Everywhere`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {

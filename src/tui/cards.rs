@@ -186,10 +186,7 @@ fn present(view: &DeviceView) -> Figures {
     let known = balance.filter(|balance| balance.unattributed.is_some());
     figures.unattributed = known.and_then(|balance| balance.unattributed);
     let holders = view.holders.as_ref().ok().filter(|_| known.is_some());
-    let sizes = holders
-        .into_iter()
-        .flat_map(|list| list.iter())
-        .filter_map(|view| Some((view.relation(), *view.holder.used.as_ref().ok()?)));
+    let sizes = holders.into_iter().flat_map(|list| list.iter()).filter_map(|view| Some((view.relation(), view.used()?)));
     figures.slice(sizes, known.is_some());
     figures
 }
@@ -299,6 +296,6 @@ impl Card<'_> {
             return holders_at(self.view, t).max_by_key(|(_, used)| *used);
         }
         let list = self.view.holders.as_ref().ok()?;
-        list.iter().filter_map(|holder| Some((holder, *holder.holder.used.as_ref().ok()?))).max_by_key(|(_, used)| *used)
+        list.iter().filter_map(|holder| Some((holder, holder.used()?))).max_by_key(|(_, used)| *used)
     }
 }

@@ -125,6 +125,15 @@ impl Stream {
         found.expect("waited for it")
     }
 
+    /// The first body since `from` (a length of [`Stream::seen`]) that `pick` takes, waiting for it if need be: for what
+    /// threads tell in no fixed order.
+    pub fn since<T>(&mut self, from: usize, what: &str, mut pick: impl FnMut(&SampleBody) -> Option<T>) -> T {
+        match self.seen[from..].iter().find_map(|sample| pick(&sample.body)) {
+            Some(found) => found,
+            None => self.next(what, pick),
+        }
+    }
+
     /// Waits for a process list of a device and what is known of it.
     pub fn holders(&mut self, gpu: u32) -> Reading<Vec<Holder>> {
         self.next("a process list", |body| match body {

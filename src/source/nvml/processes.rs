@@ -114,8 +114,11 @@ impl ProcessProbe {
         pids.dedup();
         let reading = self.memory.read(&mut self.caller, handle);
         let memory_at = self.caller.returned();
-        if let Err(fault) = reading {
-            self.card.fail(handle, fault, memory_at);
+        match reading {
+            Ok(_) => self.card.condition.good(memory_at),
+            Err(fault) => {
+                self.card.fail(handle, fault, memory_at);
+            }
         }
         let reading = if self.card.is_unified() { Err(facts::UNIFIED) } else { reading };
         let gpu = self.card.gpu;

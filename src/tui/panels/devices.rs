@@ -74,15 +74,7 @@ impl Panel for Devices {
         let at = world.selected(look).and_then(|card| world.cards.iter().position(|other| other.gpu() == card.gpu()));
         let last = world.cards.len().saturating_sub(1);
         let page = self.rows.1.max(1);
-        let to = match (action, at) {
-            (Action::Up, Some(at)) => at.saturating_sub(1),
-            (Action::Down, Some(at)) => (at + 1).min(last),
-            (Action::PageUp, Some(at)) => at.saturating_sub(page),
-            (Action::PageDown, Some(at)) => (at + page).min(last),
-            (Action::First, _) | (Action::Down | Action::PageDown, None) => 0,
-            (Action::Last, _) | (Action::Up | Action::PageUp, None) => last,
-            _ => return false,
-        };
+        let Some(to) = action.moved(at, last, page) else { return false };
         if let Some(card) = world.cards.get(to) {
             look.selection = Selection::One(card.view.device.id.clone());
         }
@@ -179,7 +171,7 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
     put(buf, columns.name.0, area.y, columns.name.1, &fit_words(card.name(), columns.name.1), text);
     let util = match (&card.view.utilization, world.past) {
         (_, Some(_)) => String::new(),
-        (Ok(percent), None) if !old => format!("{:.0}%", percent.abs()),
+        (Ok(percent), None) if !old => format!("{percent:.0}%"),
         (Err(missing), None) if !old => missing.word().to_owned(),
         _ => "-".to_owned(),
     };

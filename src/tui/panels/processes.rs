@@ -39,15 +39,7 @@ impl Panel for Processes {
         let at = look.row.as_ref().and_then(|row| self.order.iter().position(|key| key == row));
         let last = self.order.len() - 1;
         let page = self.height.max(1);
-        let to = match (action, at) {
-            (Action::Up, Some(at)) => at.saturating_sub(1),
-            (Action::Down, Some(at)) => (at + 1).min(last),
-            (Action::PageUp, Some(at)) => at.saturating_sub(page),
-            (Action::PageDown, Some(at)) => (at + page).min(last),
-            (Action::First, _) | (Action::Down | Action::PageDown, None) => 0,
-            (Action::Last, _) | (Action::Up | Action::PageUp, None) => last,
-            _ => return false,
-        };
+        let Some(to) = action.moved(at, last, page) else { return false };
         look.row = self.order.get(to).cloned();
         true
     }
