@@ -337,6 +337,35 @@ index = 2
 }
 
 #[test]
+fn a_card_that_is_lost_at_the_start_is_introduced_before_that_is_told() {
+    let fake = Fake::stage(&cards(
+        2,
+        r#"
+[[lost]]
+device = 1
+from = "0s"
+"#,
+    ));
+    let mut stream = Stream::start(&fake.path);
+    stream.opened().expect("card 0 is usable");
+    stream.since(0, "the loss", |body| match body {
+        SampleBody::State { gpu: Some(Gpu(1)), state: DeviceState::Lost, .. } => Some(()),
+        _ => None,
+    });
+    stream.since(0, "why there is no list", |body| match body {
+        SampleBody::Holders { gpu: Gpu(1), list: Err(Missing::Lost(_)) } => Some(()),
+        _ => None,
+    });
+    let first = stream.seen.iter().find(|sample| match &sample.body {
+        SampleBody::Device(device) => device.gpu == Gpu(1),
+        SampleBody::State { gpu, .. } => *gpu == Some(Gpu(1)),
+        SampleBody::Memory { gpu, .. } | SampleBody::Holders { gpu, .. } => *gpu == Gpu(1),
+        _ => false,
+    });
+    assert!(matches!(first, Some(Sample { body: SampleBody::Device(_), .. })), "{first:?}");
+}
+
+#[test]
 fn instances_are_devices_under_their_parent_and_change() {
     let fake = Fake::stage("mig");
     let mut stream = Stream::start(&fake.path);
@@ -359,8 +388,8 @@ fn instances_are_devices_under_their_parent_and_change() {
     stream.memory(4).expect("the third instance");
     let three = [(2, "3g.40gb".to_owned()), (3, "1g.10gb".into()), (4, "1g.10gb".into())];
     assert_eq!(instances(&stream), three);
-    // The parent lists who is in which instance.
-    let of = stream.next("a parent's list", |body| match body {
+    // The parent lists who is in which instance, from its first list on.
+    let of = stream.since(0, "a parent's list", |body| match body {
         SampleBody::Holders { gpu: Gpu(0), list: Ok(list) } if !list.is_empty() => {
             Some(list.iter().map(|holder| (holder.pid.0, holder.instance)).collect::<Vec<_>>())
         }

@@ -69,8 +69,10 @@ fn read(handle: &SourceHandle, samples: &SampleReceiver, monitor: &mut Monitor, 
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
             fold_waiting(samples, monitor);
             let snapshot = monitor.snapshot();
-            let call = snapshot.driver_stall.map_or("nvmlInit_v2", |(call, _)| call);
-            return Err(not_answering(&format!("{call} has not returned"), timeout));
+            let why = snapshot
+                .driver_stall
+                .map_or("it did not open its devices".to_owned(), |(call, _)| format!("{call} has not returned"));
+            return Err(not_answering(&why, timeout));
         }
     }
     // Every device is announced by now: one of which nothing else is known yet is waited for.
@@ -81,7 +83,7 @@ fn read(handle: &SourceHandle, samples: &SampleReceiver, monitor: &mut Monitor, 
         let waiting: Vec<String> = snapshot
             .devices
             .iter()
-            .filter_map(|view| waits_for(view).map(|call| format!("GPU {}: {call} has not returned", view.gpu())))
+            .filter_map(|view| waits_for(view).map(|what| format!("GPU {}: {}", view.gpu(), unread(view, what))))
             .collect();
         return Err(not_answering(&waiting.join(", "), timeout));
     }
@@ -105,21 +107,26 @@ fn fold_waiting(samples: &SampleReceiver, monitor: &mut Monitor) {
     }
 }
 
-/// What a device still lacks for a complete line: the call that should give it.
+/// What a device still lacks for a complete line.
 fn waits_for(view: &DeviceView) -> Option<&'static str> {
     if view.state == DeviceState::Lost {
         return None;
     }
     let pending = Missing::Pending;
     if view.memory.as_ref().err() == Some(&pending) {
-        return Some(view.call.unwrap_or("nvmlDeviceGetMemoryInfo"));
+        return Some("its memory");
     }
     if view.holders.as_ref().err() == Some(&pending) {
-        return Some(view.call.unwrap_or("nvmlDeviceGetComputeRunningProcesses"));
+        return Some("its process list");
     }
     let balanced = view.balance.is_some_and(|balance| view.holders_at.is_none_or(|list: Timestamp| list <= balance.t));
     // A list whose memory reading has not come yet; where memory can't be read there is nothing to wait for.
-    (view.memory.is_ok() && view.holders.is_ok() && !balanced).then(|| view.call.unwrap_or("nvmlDeviceGetMemoryInfo"))
+    (view.memory.is_ok() && view.holders.is_ok() && !balanced).then_some("its memory after the process list")
+}
+
+/// That something was not read, with the call that does not return where it is known.
+fn unread(view: &DeviceView, what: &str) -> String {
+    view.call.map_or_else(|| format!("{what} was not read"), |call| format!("{call} has not returned"))
 }
 
 fn has_load(view: &DeviceView) -> bool {

@@ -53,6 +53,8 @@ pub struct Card {
     /// Its instances.
     pub instances: Mutex<Vec<Instance>>,
     facts: Mutex<Arc<domain::Device>>,
+    /// Whether a record of it was sent.
+    introduced: AtomicBool,
     /// It was found at least once, so that its UUID is known.
     attached: AtomicBool,
     handle: Mutex<Option<Handle>>,
@@ -94,6 +96,7 @@ impl Card {
             instances_at: AtomicU64::new(NEVER),
             instances: Mutex::default(),
             facts: Mutex::new(Arc::new(facts)),
+            introduced: AtomicBool::new(false),
             attached: AtomicBool::new(false),
             handle: Mutex::default(),
             look_at: AtomicU64::new(0),
@@ -110,14 +113,19 @@ impl Card {
     /// Binds new facts and sends them.
     pub fn bind(&self, facts: domain::Device) {
         let facts = Arc::new(facts);
+        self.introduced.store(true, Ordering::Release);
         *lock(&self.facts) = Arc::clone(&facts);
         self.attached.store(true, Ordering::Release);
         self.studio.send(self.studio.clock.now(), SampleBody::Device(facts));
     }
 
-    /// Sends what is known of it though it could not be attached.
-    pub fn introduce(&self) {
-        self.studio.send(self.studio.clock.now(), SampleBody::Device(self.facts()));
+    /// Sends what is known of it though it could not be attached, before anything else is told of it. True the first time.
+    pub fn introduce(&self) -> bool {
+        let first = !self.introduced.swap(true, Ordering::AcqRel);
+        if first {
+            self.studio.send(self.studio.clock.now(), SampleBody::Device(self.facts()));
+        }
+        first
     }
 
     /// Whether it was found at least once.

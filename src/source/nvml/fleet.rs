@@ -100,7 +100,8 @@ impl Fleet {
 
     /// A device was found, or could not be for the first time.
     pub fn attached(self: &Arc<Self>, card: &Arc<Card>, found: Result<(), Fault>) {
-        if found.is_ok() {
+        // While opening, a GPU that is cut into instances waits for their keys: its list names them.
+        if found.is_ok() && (self.is_open() || !card.mig.load(Ordering::Acquire)) {
             self.start_processes(card);
         }
         // Nobody listens once the source is open.

@@ -1,7 +1,7 @@
 //! Opening the library, and saying which of the many reasons it is when that fails.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use nvml_wrapper::Nvml;
@@ -31,6 +31,9 @@ pub fn open(library: Option<&Path>, caller: &mut Caller) -> Result<&'static Nvml
     };
     let mut first = None;
     for path in paths {
+        if let Some(trouble) = unreadable(&path) {
+            return Err(trouble);
+        }
         match caller.call(Call::Init as u8, || Nvml::builder().lib_path(path.as_os_str()).init()) {
             Ok(nvml) => {
                 let nvml: &'static Nvml = Box::leak(Box::new(nvml));
@@ -119,6 +122,55 @@ fn explain(path: &Path, named: bool, error: NvmlError) -> SourceError {
     }
 }
 
+/// What the loader would say badly or not survive of a file that is there: no permission, or cut short, which kills the
+/// program by SIGBUS when the loader touches a page that the file no longer has (glibc 2.36).
+fn unreadable(path: &Path) -> Option<SourceError> {
+    let file = text::clean(&path.to_string_lossy(), 200);
+    match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Some(trouble(
+            format!("no permission to read {file}"),
+            "Ask for the right to read it, or name another with --nvml-lib.",
+        )),
+        Ok(mut library) => {
+            let length = library.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+            let needed = loaded_length(&mut library)?;
+            (needed > length).then(|| {
+                trouble(
+                    format!("{file} is cut short: it has {length} bytes, fewer than its own header says"),
+                    "Copy or install it again, or name another with --nvml-lib.",
+                )
+            })
+        }
+        // That there is none is for the loader to say, which searches further.
+        Err(_) => None,
+    }
+}
+
+/// The end of the last loaded part of a 64-bit little-endian ELF file by its program headers; none for anything else.
+fn loaded_length(file: &mut File) -> Option<u64> {
+    let mut header = [0; 64];
+    file.read_exact(&mut header).ok()?;
+    if !header.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let word = |bytes: &[u8], at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let half = |at: usize| Some(u16::from_le_bytes(header.get(at..at + 2)?.try_into().ok()?));
+    let (entry, count) = (usize::from(half(54)?), half(56)?);
+    file.seek(SeekFrom::Start(word(&header, 32)?)).ok()?;
+    let mut end = 0;
+    let mut program = vec![0; entry];
+    for _ in 0..count {
+        if file.read_exact(&mut program).is_err() {
+            // Not even the program headers are there.
+            return Some(u64::MAX);
+        }
+        if program.starts_with(&1_u32.to_le_bytes()) {
+            end = end.max(word(&program, 8)?.saturating_add(word(&program, 32)?));
+        }
+    }
+    Some(end)
+}
+
 fn starts_as_library(path: &Path) -> bool {
     let mut magic = [0; 4];
     File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
@@ -133,6 +185,20 @@ fn kernel_module() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_library_that_is_cut_short_is_not_given_to_the_loader() {
+        let whole = std::env::current_exe().expect("this test");
+        assert_eq!(unreadable(&whole), None);
+        let cut = tempfile::NamedTempFile::new().expect("a file");
+        for length in [64, 300, 3_000] {
+            let bytes = std::fs::read(&whole).expect("readable");
+            std::fs::write(cut.path(), &bytes[..length]).expect("written");
+            assert!(unreadable(cut.path()).is_some_and(|told| told.why.contains("cut short")), "{length} bytes");
+        }
+        std::fs::write(cut.path(), "no library at all").expect("written");
+        assert_eq!(unreadable(cut.path()), None, "for the loader to say");
+    }
 
     #[test]
     fn each_reason_has_its_own_words_and_names_the_demo() {

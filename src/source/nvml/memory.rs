@@ -11,7 +11,7 @@ use super::facts;
 use super::fault::Fault;
 use super::fleet::Fleet;
 use super::raw;
-use crate::domain::{Bytes, MemoryFigures, Period, Timestamp};
+use crate::domain::{Bytes, MemoryFigures, Period, SampleBody, Timestamp};
 use crate::sampler::{Caller, Look, Probe};
 
 /// How long to rest where there is nothing to see.
@@ -106,6 +106,11 @@ impl MemoryProbe {
                 self.card.look_later(now);
                 self.card.ill.store(true, Ordering::Release);
                 if !known {
+                    if self.card.introduce() {
+                        // No thread reads its lists before it is found: that is the reason why there are none.
+                        let list = Err(fault.missing());
+                        self.card.post().send(now, SampleBody::Holders { gpu: self.card.gpu, list });
+                    }
                     self.fleet.attached(&self.card, Err(fault));
                 }
                 if known || fault.is_lost() {

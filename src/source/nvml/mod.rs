@@ -142,6 +142,10 @@ impl Opening {
             }
         }
         fleet.finish_opening();
+        // Those that waited for their instances, and what was attached since.
+        for card in cards.iter().filter(|card| card.is_attached()) {
+            fleet.start_processes(card);
+        }
         Ok(())
     }
 
