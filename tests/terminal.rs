@@ -165,8 +165,20 @@ fn ctrl_c_leaves_and_restores() {
 }
 
 #[test]
+fn ctrl_c_leaves_after_keys_that_never_end() {
+    // Alt-[ and ?, the beginning of a mouse report, and a paste whose end was lost.
+    for torn in ["\x1b[?", "\x1b[<", "\x1b[200~", "\x1b[<0;0;0M"] {
+        let mut terminal = Terminal::start(vramscope(&["demo"]), 80, 24);
+        terminal.wait_for_dashboard();
+        terminal.send(torn);
+        terminal.send("\x03");
+        assert_eq!(terminal.end().0, 0, "{torn:?}");
+    }
+}
+
+#[test]
 fn signals_leave_and_restore() {
-    for signal in [Signal::TERM, Signal::HUP] {
+    for signal in [Signal::TERM, Signal::HUP, Signal::QUIT] {
         let terminal = Terminal::start(vramscope(&["demo"]), 80, 24);
         terminal.wait_for_dashboard();
         terminal.signal(signal);

@@ -20,16 +20,18 @@ use crate::tui::{self, DashboardOptions, Outcome, Theme};
 /// How long the screen waits for the source to say that it can't be used, so that this can be said without a screen.
 const OPENING: Period = Period::millis(20);
 
-/// Shows the dashboard until the user leaves. Without a terminal, prints the table of `once`.
+/// Shows the dashboard until the user leaves. Without a terminal, or on a dumb one, prints the table of `once`.
 ///
 /// # Errors
 /// No driver; a terminal that can't be used; a wrong theme.
 pub fn run(context: &Context) -> anyhow::Result<Exit> {
     let options = options(context)?;
-    if !std::io::stdout().is_terminal() {
+    // A terminal that says that it can do nothing gets no full screen.
+    let dumb = context.env.get("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    if dumb || !std::io::stdout().is_terminal() {
         return once::print_table(context);
     }
-    let (samples, received) = channel(open::QUEUE);
+    let (samples, received) = channel(open::queue(&context.settings));
     let source = open::source(&context.settings)?;
     #[cfg(debug_assertions)]
     let spare = samples.clone();

@@ -27,6 +27,9 @@ const PIPE_WIDTH: u16 = 100;
 /// How long readings that not every device has (load, host memory) may hold the output up.
 const EXTRAS: Period = Period::millis(300);
 
+/// Samples taken in one go.
+const MOST: usize = 65_536;
+
 /// Prints one snapshot.
 ///
 /// # Errors
@@ -44,7 +47,7 @@ pub fn print_table(context: &Context) -> anyhow::Result<Exit> {
 }
 
 fn print(context: &Context, as_json: bool) -> anyhow::Result<Exit> {
-    let (samples, received) = channel(open::QUEUE);
+    let (samples, received) = channel(open::queue(&context.settings));
     let handle = open::source(&context.settings)?.start(samples);
     let mut monitor = Monitor::new();
     let outcome = read(&handle, &received, &mut monitor, context.settings.timeout);
@@ -102,7 +105,7 @@ fn read(handle: &SourceHandle, samples: &SampleReceiver, monitor: &mut Monitor, 
 
 /// Folds what waits in the queue; not more than it holds, since a source may be faster than this.
 fn fold_waiting(samples: &SampleReceiver, monitor: &mut Monitor) {
-    for sample in samples.queue.try_iter().take(open::QUEUE) {
+    for sample in samples.queue.try_iter().take(MOST) {
         monitor.ingest(&sample);
     }
 }

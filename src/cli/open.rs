@@ -8,8 +8,14 @@ use crate::source::demo::DemoSource;
 use crate::source::nvml::{NvmlOptions, NvmlSource};
 use crate::source::selection::Selection;
 
-/// Samples that may wait for the pipeline: more than a second of the busiest node.
-pub const QUEUE: usize = 65_536;
+/// Samples that may wait for the pipeline. A driver does not wait: more than a second of the busiest node. A simulation
+/// does: enough for all its processes to be introduced, and a bound on the memory of a hurried one with long lists.
+pub fn queue(settings: &Settings) -> usize {
+    match settings.source {
+        SourceName::Nvml => 65_536,
+        SourceName::Demo(_) => 5_000,
+    }
+}
 
 /// How often a simulation reads memory if nobody says: as the driver's source does on a busy card.
 const BUSY: Period = Period::millis(50);

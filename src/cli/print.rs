@@ -2,6 +2,11 @@
 
 use std::io::{self, Write};
 
+use crate::domain::text::clean;
+
+/// No line of a message is longer, in characters.
+const LONGEST_LINE: usize = 2_000;
+
 /// Writes a text to standard output.
 ///
 /// # Errors
@@ -31,5 +36,7 @@ pub fn error(error: &anyhow::Error) {
             message = format!("{message}: {cause}");
         }
     }
-    let _ = writeln!(io::stderr().lock(), "vramscope: {message}");
+    // A path or a name within it may hold anything.
+    let lines: Vec<String> = message.lines().map(|line| clean(line, LONGEST_LINE)).collect();
+    let _ = writeln!(io::stderr().lock(), "vramscope: {}", lines.join("\n"));
 }

@@ -1,5 +1,7 @@
 //! The configuration file: TOML with one key per setting.
 
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
@@ -7,6 +9,9 @@ use toml::de::{DeTable, DeValue};
 use super::settings::{SETTINGS, index_of};
 use super::{ConfigError, Environment, Layers, Origin};
 use crate::domain::text::clean;
+
+/// The longest configuration file, in bytes.
+const LONGEST: u64 = 1 << 20;
 
 /// Adds what the file says: the named one, which must exist, or the default one, which may be missing.
 ///
@@ -21,11 +26,24 @@ pub fn push_file(layers: &mut Layers, named: Option<(Origin, &Path)>, env: &Envi
         },
     };
     let shown = clean(&path.to_string_lossy(), 300);
-    match std::fs::read_to_string(&path) {
+    match read(&path) {
         Ok(text) => push_text(layers, &shown, &text),
-        Err(error) if !must && error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if !must && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
         Err(error) => Err(ConfigError::Unreadable { origin, path: shown, why: error.to_string() }),
     }
+}
+
+/// Reads a file of settings. A pipe would wait for its writer, and a device has no end.
+fn read(path: &Path) -> io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(io::Error::other(format!("it is larger than {} KiB", LONGEST / 1024)));
+    }
+    Ok(text)
 }
 
 /// Adds what a file's text says; `path` is for messages.

@@ -34,6 +34,10 @@ const REST: Duration = Duration::from_millis(92);
 const START_REST: Duration = Duration::from_millis(2);
 const START_TURNS: u32 = 60;
 
+/// With so many samples in one go the source is faster than the rests allow: a hurried simulation, a node that is read
+/// every millisecond.
+const BACKLOG: usize = 1_000;
+
 /// Starts the pipeline's thread. It ends, and the sinks with it, when all senders are gone.
 ///
 /// # Errors
@@ -57,6 +61,7 @@ fn run(samples: &SampleReceiver, mut sinks: Vec<Box<dyn Sink>>, publish: &watch:
         batch.extend(std::iter::once(first).chain(samples.queue.try_iter().take(4_096)));
         // Cards are read by threads of their own, which are heard in another order than they read in.
         batch.sort_by_key(|sample| sample.t);
+        let behind = batch.len() >= BACKLOG;
         for sample in batch.drain(..) {
             take(&mut monitor, &mut sinks, &sample);
         }
@@ -67,7 +72,9 @@ fn run(samples: &SampleReceiver, mut sinks: Vec<Box<dyn Sink>>, publish: &watch:
         }
         publish.send_replace(Arc::new(monitor.snapshot()));
         turns += u32::from(starting);
-        thread::sleep(if starting { START_REST } else { REST });
+        if !behind {
+            thread::sleep(if starting { START_REST } else { REST });
+        }
     }
     for sink in sinks {
         sink.finish();
@@ -86,6 +93,9 @@ pub fn collect(samples: &SampleReceiver, monitor: &mut Monitor, wait: Period, mu
     let clock = Clock::start();
     loop {
         let left = Period(wait.0.saturating_sub(clock.now().0));
+        if left == Period::ZERO {
+            return false;
+        }
         match samples.queue.recv_timeout(left.std()) {
             Ok(sample) => {
                 monitor.ingest(&sample);

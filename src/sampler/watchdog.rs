@@ -39,7 +39,10 @@ impl Watchdog {
             while !stop.load(Ordering::Relaxed) {
                 thread::sleep(LOOK.std());
                 let now = clock.now();
-                for (worker, slot, condition) in dog.watched.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+                let mut watched = dog.watched.lock().unwrap_or_else(PoisonError::into_inner);
+                // A slot that nobody else holds is of a thread or a probe that has ended.
+                watched.retain(|(_, slot, _)| Arc::strong_count(slot) > 1);
+                for (worker, slot, condition) in watched.iter() {
                     condition.watch(*worker, slot, LIMIT, now);
                 }
             }

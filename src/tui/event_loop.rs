@@ -274,6 +274,7 @@ struct Signals {
     terminate: Signal,
     hang_up: Signal,
     interrupt: Signal,
+    quit: Signal,
 }
 
 impl Signals {
@@ -282,6 +283,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
             interrupt: signal(SignalKind::interrupt())?,
+            quit: signal(SignalKind::quit())?,
         })
     }
 
@@ -291,6 +293,7 @@ impl Signals {
             _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
             _ = self.hang_up.recv() => SignalKind::hangup().as_raw_value(),
             _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
+            _ = self.quit.recv() => SignalKind::quit().as_raw_value(),
         }
     }
 }

@@ -131,6 +131,7 @@ impl Drop for Tty {
 fn take(mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
     ACTIVE.store(true, Ordering::SeqCst);
+    keep_interrupt();
     let mut out = io::stdout().lock();
     let result = out
         .write_all(TITLE_PUSH.as_bytes())
@@ -139,6 +140,21 @@ fn take(mouse: bool) -> io::Result<()> {
         .and_then(|()| out.flush());
     drop(out);
     result.inspect_err(|_| leave())
+}
+
+/// Leaves Ctrl-C to the tty, which makes a signal of it: after an escape sequence without an end (Alt-[ and `?`, a torn
+/// paste) crossterm 0.29 waits for its rest for ever, and no key would lead out. Ctrl-Z and Ctrl-\\ stay keys. Where the
+/// tty refuses, Ctrl-C is a key as well.
+fn keep_interrupt() {
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
+    let input = io::stdin();
+    let Ok(mut modes) = tcgetattr(&input) else { return };
+    modes.local_modes |= LocalModes::ISIG;
+    for code in [SpecialCodeIndex::VSUSP, SpecialCodeIndex::VQUIT] {
+        // _POSIX_VDISABLE on Linux.
+        modes.special_codes[code] = 0;
+    }
+    let _ = tcsetattr(&input, OptionalActions::Now, &modes);
 }
 
 /// Gives the screen back as it was. Does nothing where it is not ours; errors are of no use to anybody here.
