@@ -11,7 +11,7 @@ use crate::scenario::SCENARIOS;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A built-in scenario by name, or a scenario file
-    #[arg(value_name = "SCENARIO")]
+    #[arg(value_name = "SCENARIO", value_parser = args::scenarios())]
     scenario: Option<String>,
     /// List the built-in scenarios
     #[arg(long)]
