@@ -293,7 +293,15 @@ fn help_completions_and_man_come_from_one_description() {
         }
     }
     let man = run(&mut vramscope(&["man"]));
-    assert!(man.out.contains(".SH COMMANDS") && man.out.contains("EXIT STATUS"));
+    for part in ["SYNOPSIS", "COMMANDS", "KEYS", "FILES", "ENVIRONMENT", "EXIT STATUS"] {
+        assert!(man.out.contains(&format!(".SH {part}\n")), "{part}");
+    }
+    assert!(
+        man.out.contains("[\\-\\-interval DUR]") && man.out.contains("demo [OPTIONS] [\\-\\-list] [SCENARIO]"),
+        "{}",
+        man.out
+    );
+    assert!(man.out.contains("paper") && man.out.contains("VRAMSCOPE_CONFIG"), "{}", man.out);
     for setting in vramscope::config::SETTINGS {
         assert!(help.out.contains(&format!("--{}", setting.name)), "{}", setting.name);
         assert!(help.out.contains(setting.variable), "{}", setting.variable);

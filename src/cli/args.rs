@@ -13,9 +13,9 @@ use crate::scenario::SCENARIOS;
 use crate::tui::THEMES;
 
 /// The option that names the configuration file.
-const CONFIG: &str = "config";
+pub const CONFIG: &str = "config";
 /// Its variable.
-const CONFIG_VARIABLE: &str = "VRAMSCOPE_CONFIG";
+pub const CONFIG_VARIABLE: &str = "VRAMSCOPE_CONFIG";
 /// Where the help lists the options that every command takes.
 const HEADING: &str = "Settings";
 
