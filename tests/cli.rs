@@ -218,6 +218,23 @@ fn a_driver_that_does_not_answer_is_code_3_and_names_the_call() {
     assert!(document["devices"][0]["used"].is_u64() && document["devices"][1]["used"].is_null(), "{document:#}");
 }
 
+#[test]
+fn what_unified_memory_does_not_tell_has_a_reason_and_headroom_is_shown() {
+    let (_folder, library) = library("unified");
+    for source in [["--nvml-lib", library.as_str()], ["--source", "demo:unified"]] {
+        let said = run(vramscope(&["once", "--json"]).args(source));
+        let document: Value = serde_json::from_str(&said.out).unwrap();
+        let device = &document["devices"][0];
+        assert!(device["total"].is_null() && device["free"].is_null() && device["headroom"].is_u64(), "{device:#}");
+        let problems = document["problems"].as_array().unwrap();
+        let told =
+            |problem: &Value| problem["gpu"] == 0 && problem["what"].as_str().unwrap().starts_with("total, free, reserved");
+        assert!(problems.iter().any(told), "{problems:#?}");
+        let said = run(vramscope(&["once"]).args(source));
+        assert!(said.out.contains(" available ") && said.out.contains("GPU 0: total, free, reserved"), "{}", said.out);
+    }
+}
+
 /// A library whose first call never returns, and whose destructor would wait for it.
 const STUCK: &str = "
 #include <unistd.h>

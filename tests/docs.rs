@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use vramscope::cli::args::words;
 use vramscope::config::{Layers, SETTINGS, Settings, docs, file};
-use vramscope::scenario::SCENARIOS;
+use vramscope::scenario::{SCENARIOS, Scenario, World};
 use vramscope::tui::THEMES;
 use vramscope::tui::action::ACTIONS;
 
@@ -56,6 +56,14 @@ fn the_readme_shows_the_tables() {
     let wanted = with_part(&readme, "settings", &docs::table(words));
     let wanted = with_part(&wanted, "keys", &keys());
     current("README.md", &wanted);
+}
+
+#[test]
+fn the_scenario_of_the_readme_plays() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, rest) = readme.split_once("```toml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    World::new(&Scenario::parse("README.md", text).unwrap()).unwrap();
 }
 
 #[test]
