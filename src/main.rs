@@ -3,5 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(vramscope::cli::main(std::env::args_os()))
+    let code = vramscope::cli::main(std::env::args_os());
+    vramscope::cli::leave(code);
+    ExitCode::from(code)
 }

@@ -7,8 +7,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use vramscope::cli::args::words;
 use vramscope::config::{Layers, SETTINGS, Settings, docs, file};
-use vramscope::scenario::SCENARIOS;
+use vramscope::scenario::{SCENARIOS, Scenario, World};
 use vramscope::tui::THEMES;
 use vramscope::tui::action::ACTIONS;
 
@@ -52,14 +53,22 @@ fn with_part(text: &str, name: &str, part: &str) -> String {
 #[test]
 fn the_readme_shows_the_tables() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let wanted = with_part(&readme, "settings", &docs::table());
+    let wanted = with_part(&readme, "settings", &docs::table(words));
     let wanted = with_part(&wanted, "keys", &keys());
     current("README.md", &wanted);
 }
 
 #[test]
+fn the_scenario_of_the_readme_plays() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, rest) = readme.split_once("```toml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    World::new(&Scenario::parse("README.md", text).unwrap()).unwrap();
+}
+
+#[test]
 fn the_sample_file_is_current_and_good() {
-    let sample = docs::sample_file();
+    let sample = docs::sample_file(words);
     current("assets/config.toml", &sample);
     // Also with every line switched on.
     let on: Vec<&str> =

@@ -539,8 +539,8 @@ fn gpus_are_chosen_by_index_and_uuid_and_unknown_ones_are_the_users_error() {
     assert!(stream.seen.iter().all(|sample| !matches!(&sample.body, SampleBody::Device(device) if device.gpu != Gpu(2))));
     for name in ["7", "GPU-ffffffff", "x"] {
         let error = start(&[name]).opened().expect_err(name);
-        assert_eq!(error.kind, SourceErrorKind::Usage);
-        assert!(error.to_string().contains(name) && error.to_string().contains("--gpus"), "{error}");
+        assert_eq!(error.kind, SourceErrorKind::Setting("gpus"));
+        assert!(error.to_string().contains(name), "{error}");
     }
 }
 

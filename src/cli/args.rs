@@ -1,18 +1,21 @@
 //! The command line, built from the table of settings and the subcommands.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, Subcommand, ValueHint};
 
 use super::Action;
 use crate::config::{ConfigError, Environment, Layers, Origin, SETTINGS, Setting, file};
+use crate::scenario::SCENARIOS;
+use crate::tui::THEMES;
 
 /// The option that names the configuration file.
-const CONFIG: &str = "config";
+pub const CONFIG: &str = "config";
 /// Its variable.
-const CONFIG_VARIABLE: &str = "VRAMSCOPE_CONFIG";
+pub const CONFIG_VARIABLE: &str = "VRAMSCOPE_CONFIG";
 /// Where the help lists the options that every command takes.
 const HEADING: &str = "Settings";
 
@@ -58,8 +61,49 @@ fn argument(setting: &'static Setting) -> Arg {
         "PATH" | "FILE" => arg.value_hint(ValueHint::FilePath),
         _ => arg,
     };
-    let arg = if setting.choices.is_empty() { arg } else { arg.value_parser(PossibleValuesParser::new(setting.choices)) };
+    let words = words(setting);
+    let arg = match setting.name {
+        // In the help the scenarios would be a wall of words: `demo --help` tells what they are.
+        "source" => arg.value_parser(Suggestions(sources())).hide_possible_values(true),
+        _ if words.is_empty() => arg,
+        _ => arg.value_parser(PossibleValuesParser::new(words)),
+    };
     if setting.switch { arg.num_args(0..=1).require_equals(true).default_missing_value("true") } else { arg }
+}
+
+/// The words that a setting takes, where those are a closed list; the themes are known to the dashboard alone.
+pub fn words(setting: &Setting) -> Vec<&'static str> {
+    match setting.name {
+        "theme" => THEMES.iter().map(|theme| theme.name).collect(),
+        _ => setting.choices.to_vec(),
+    }
+}
+
+/// What `--source` takes without a file.
+fn sources() -> Vec<PossibleValue> {
+    let demos = SCENARIOS.iter().map(|scenario| PossibleValue::new(format!("demo:{}", scenario.id)).help(scenario.title));
+    ["nvml", "demo"].into_iter().map(PossibleValue::new).chain(demos).collect()
+}
+
+/// The built-in scenarios as values of an argument that takes a file as well.
+pub fn scenarios() -> Suggestions {
+    Suggestions(SCENARIOS.iter().map(|scenario| PossibleValue::new(scenario.id).help(scenario.title)).collect())
+}
+
+/// Any text, with some that help and completions name.
+#[derive(Clone, Debug)]
+pub struct Suggestions(Vec<PossibleValue>);
+
+impl TypedValueParser for Suggestions {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().cloned()))
+    }
 }
 
 /// What the file, the variables and the flags say, the strongest last.

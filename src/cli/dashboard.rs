@@ -9,13 +9,13 @@ use jiff::tz::TimeZone;
 use tokio::sync::oneshot;
 
 use super::{Context, Exit, once, open};
+use crate::config::Palette;
 use crate::config::terminal::is_utf8;
-use crate::config::{ConfigError, Palette};
 use crate::domain::Period;
 use crate::pipeline;
 use crate::sampler::channel;
 use crate::source::SourceError;
-use crate::tui::{self, DashboardOptions, Outcome, Theme};
+use crate::tui::{self, DashboardOptions, Outcome};
 
 /// How long the screen waits for the source to say that it can't be used, so that this can be said without a screen.
 const OPENING: Period = Period::millis(20);
@@ -23,9 +23,8 @@ const OPENING: Period = Period::millis(20);
 /// Shows the dashboard until the user leaves. Without a terminal, or on a dumb one, prints the table of `once`.
 ///
 /// # Errors
-/// No driver; a terminal that can't be used; a wrong theme.
+/// No driver; a terminal that can't be used.
 pub fn run(context: &Context) -> anyhow::Result<Exit> {
-    let options = options(context)?;
     // A terminal that says that it can do nothing gets no full screen.
     let dumb = context.env.get("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if dumb || !std::io::stdout().is_terminal() {
@@ -57,7 +56,7 @@ pub fn run(context: &Context) -> anyhow::Result<Exit> {
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let outcome = runtime.block_on(tui::run(options, snapshots, handle.now, failed));
+    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, failed));
     handle.stop.store(true, Ordering::Relaxed);
     match outcome? {
         Outcome::Quit | Outcome::Signal(_) => Ok(Exit::Success),
@@ -77,14 +76,14 @@ fn later(opened: Receiver<Result<(), SourceError>>) -> std::io::Result<oneshot::
     Ok(failed)
 }
 
-fn options(context: &Context) -> Result<DashboardOptions, ConfigError> {
+fn options(context: &Context) -> DashboardOptions {
     let settings = &context.settings;
-    Ok(DashboardOptions {
-        theme: Theme::named(&settings.theme).map_err(|error| settings.refuse("theme", error.to_string()))?,
+    DashboardOptions {
+        theme: context.theme.clone(),
         palette: Palette::resolve(settings.color, &context.env),
         ascii: settings.ascii.unwrap_or(!is_utf8(&context.env)),
         mouse: settings.mouse,
         timezone: if settings.utc { TimeZone::UTC } else { TimeZone::system() },
         ..DashboardOptions::default()
-    })
+    }
 }

@@ -10,8 +10,8 @@ use crate::scenario::SCENARIOS;
 /// Arguments of `demo`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A built-in scenario by name, or a scenario file
-    #[arg(value_name = "SCENARIO")]
+    /// A scenario file, or a built-in scenario by name
+    #[arg(value_name = "SCENARIO", value_parser = args::scenarios())]
     scenario: Option<String>,
     /// List the built-in scenarios
     #[arg(long)]

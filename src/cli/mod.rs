@@ -25,9 +25,10 @@ use std::ffi::OsString;
 
 use clap::{FromArgMatches, Subcommand};
 
-use crate::config::{ConfigError, Environment, Settings};
+use crate::config::{ConfigError, Environment, Layers, Settings, SourceName};
 use crate::scenario::ScenarioError;
-use crate::source::{SourceError, SourceErrorKind};
+use crate::source::{SourceError, SourceErrorKind, nvml};
+use crate::tui::Theme;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub struct Context {
     pub settings: Settings,
     /// The environment it was asked in.
     pub env: Environment,
+    /// The colours of the dashboard.
+    pub theme: Theme,
 }
 
 /// Runs the program with these arguments and gives its exit code; says on standard error what went wrong.
@@ -86,6 +89,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     exit as u8
 }
 
+/// Ends the process where the driver's library was opened; returns where it was not. What was printed is out by then.
+pub fn leave(code: u8) {
+    print::flush();
+    nvml::leave(code);
+}
+
 fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
     let action = if matches.subcommand_name().is_some() { Action::from_arg_matches(matches)? } else { Action::Top };
     // These two read no settings, so that a broken configuration does not keep them from printing.
@@ -100,15 +109,32 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
         args.push_source(matches, &mut layers)?;
     }
     let settings = Settings::merge(&layers)?;
+    let theme = theme(&settings, &layers)?;
+    if settings.source == SourceName::Nvml && args::given(matches, "speed") {
+        return Err(settings.refuse("speed", "only a simulation has a speed; add --source demo, or leave it away").into());
+    }
     log::start(&settings)?;
-    let context = Context { settings, env };
-    match action {
+    let context = Context { settings, env, theme };
+    let done = match action {
         Action::Top => dashboard::run(&context),
         Action::Demo(args) => demo::run(&args, &context),
         Action::Once(args) => once::run(&args, &context),
         Action::Completions(args) => completions::run(&args),
         Action::Man => man::run(),
+    };
+    done.map_err(|error| match error.downcast_ref::<SourceError>().map(|error| error.kind) {
+        Some(SourceErrorKind::Setting(name)) => error.context(context.settings.origin(name).to_string()),
+        _ => error,
+    })
+}
+
+/// The theme, also where nothing is drawn, so that a mistake shows whatever the command; those that a stronger one hides are
+/// looked up too, as all settings are.
+fn theme(settings: &Settings, layers: &Layers) -> Result<Theme, ConfigError> {
+    for (origin, name) in layers.given("theme") {
+        Theme::named(name).map_err(|error| ConfigError::Value { origin: origin.clone(), why: error.to_string() })?;
     }
+    Theme::named(&settings.theme).map_err(|error| settings.refuse("theme", error.to_string()))
 }
 
 /// The exit code of a failure, by its causes.
@@ -117,7 +143,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
         if let Some(error) = cause.downcast_ref::<SourceError>() {
             return match error.kind {
                 SourceErrorKind::Driver => Exit::NoDriver,
-                SourceErrorKind::Usage => Exit::Usage,
+                SourceErrorKind::Setting(_) => Exit::Usage,
             };
         }
         if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() {

@@ -21,8 +21,8 @@ pub struct Args {
     json: bool,
 }
 
-/// Columns where standard output is no terminal.
-const PIPE_WIDTH: u16 = 100;
+/// Columns of a terminal that does not tell.
+const WIDTH: u16 = 80;
 
 /// How long readings that not every device has (load, host memory) may hold the output up.
 const EXTRAS: Period = Period::millis(300);
@@ -151,7 +151,10 @@ fn not_answering(why: &str, timeout: Period) -> SourceError {
 
 fn look(context: &Context) -> table::Look {
     let out = std::io::stdout();
-    let width = if out.is_terminal() { crossterm::terminal::size().map_or(PIPE_WIDTH, |(width, _)| width) } else { PIPE_WIDTH };
+    // A terminal may say that it has no columns at all: a serial line.
+    let columns = || crossterm::terminal::size().map_or(0, |(width, _)| width);
+    // What reads a pipe has no width, and may look for what would be cut.
+    let width = out.is_terminal().then(|| Some(columns()).filter(|width| *width > 0).unwrap_or(WIDTH));
     let settings = &context.settings;
     // A pipe has no locale of its own: what reads it takes UTF-8.
     let ascii = settings.ascii.unwrap_or(out.is_terminal() && !is_utf8(&context.env));

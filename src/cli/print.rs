@@ -25,6 +25,12 @@ pub fn bytes(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
+/// Writes out what is still held back; where that fails there is nobody to tell.
+pub fn flush() {
+    let _ = io::stdout().lock().flush();
+    let _ = io::stderr().lock().flush();
+}
+
 /// Says what went wrong, cause by cause; a cause whose words the message has already is not repeated. Where standard error is
 /// closed there is nobody to tell.
 pub fn error(error: &anyhow::Error) {

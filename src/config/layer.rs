@@ -65,6 +65,12 @@ impl Layers {
         }
     }
 
+    /// All texts that were given for one setting, the weakest first.
+    pub fn given(&self, name: &str) -> impl Iterator<Item = (&Origin, &str)> {
+        let index = super::settings::index_of(name);
+        self.given.iter().filter(move |(n, ..)| Some(*n) == index).map(|(_, origin, text)| (origin, text.as_str()))
+    }
+
     /// All texts of one setting, the weakest first; the default is the first.
     pub(super) fn of<'a>(&'a self, index: usize, setting: &Setting) -> impl Iterator<Item = (Origin, &'a str)> + use<'a> {
         let default = (Origin::Default, setting.default);

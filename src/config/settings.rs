@@ -69,6 +69,8 @@ macro_rules! settings {
 
 settings! {
     /// Where the figures come from: `nvml`, `demo` or `demo:SCENARIO`
+    ///
+    /// A scenario is one that `vramscope demo --list` names, or a file: `demo:./mine.toml`.
     source: SourceName = ("source", "SOURCE", "nvml", "VRAMSCOPE_SOURCE");
 
     /// The driver's library, if not `libnvidia-ml.so.1` as the system finds it

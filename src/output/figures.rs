@@ -15,7 +15,7 @@ pub struct Figures {
     pub reserved: Option<Bytes>,
     /// Whether `used` contains what is reserved; none where `used` is unknown.
     pub used_includes_reserved: Option<bool>,
-    /// See [`MemoryFigures::used`]; Σ holders for unified memory without figures.
+    /// See [`crate::domain::MemoryFigures::used`]; Σ holders for unified memory without figures.
     pub used: Option<Bytes>,
     /// What a new allocation can have.
     pub headroom: Option<Bytes>,

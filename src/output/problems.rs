@@ -11,6 +11,8 @@ pub struct Problem {
     pub what: String,
     /// Why.
     pub why: String,
+    /// The reading's own reason, where a reading is missing: `why` is its text.
+    pub missing: Option<Missing>,
     /// What to do; none where nothing can be done.
     pub fix: Option<String>,
 }
@@ -21,6 +23,14 @@ const HOST_PIDS: &str = "in a container, run it with the host's process numbers 
 /// All of them: of the whole, then by device.
 pub fn problems(snapshot: &Snapshot, now: Timestamp) -> Vec<Problem> {
     let mut out: Vec<Problem> = Vec::new();
+    if let Some(header) = snapshot.header.as_deref() {
+        for (what, version) in [("driver version", &header.driver), ("CUDA version", &header.cuda)] {
+            // Not read yet: what keeps the driver from answering is told below.
+            out.extend(
+                missing(version).filter(|why| **why != Missing::Pending).map(|why| of_reading(None, what.to_owned(), why)),
+            );
+        }
+    }
     if let Some((call, since)) = snapshot.driver_stall {
         out.push(Problem { gpu: None, ..stall(Some(call), since, now) });
     }
@@ -29,6 +39,7 @@ pub fn problems(snapshot: &Snapshot, now: Timestamp) -> Vec<Problem> {
             gpu: problem.gpu,
             what: problem.what.to_string(),
             why: problem.why.to_string(),
+            missing: None,
             fix: (!problem.fix.is_empty()).then(|| problem.fix.to_string()),
         });
     }
@@ -37,6 +48,7 @@ pub fn problems(snapshot: &Snapshot, now: Timestamp) -> Vec<Problem> {
             gpu: None,
             what: format!("{} samples are lost", snapshot.dropped),
             why: "the machine was too busy to take them in time".to_owned(),
+            missing: None,
             fix: Some("a longer --interval".to_owned()),
         });
     }
@@ -53,8 +65,12 @@ fn of_device(view: &DeviceView, now: Timestamp, out: &mut Vec<Problem>) {
         out.push(Problem { gpu, ..stall(view.call, view.state_since, now) });
     }
     let unified = view.device.memory == MemoryKind::Unified;
-    let readings: [(&str, Option<&Missing>); 5] = [
-        ("memory", if unified && view.used().is_ok() { None } else { missing(&view.memory) }),
+    // The driver may keep quiet about memory that it shares with the system; what its processes hold is known all the same.
+    let memory = if unified && view.used().is_ok() { "total, free, reserved" } else { "memory" };
+    let readings: [(&str, Option<&Missing>); 7] = [
+        ("name", missing(&view.device.name)),
+        ("PCI address", missing(&view.device.pci)),
+        (memory, missing(&view.memory)),
         ("process list", missing(&view.holders)),
         ("utilization", missing(&view.utilization)),
         ("temperature", missing(&view.temperature)),
@@ -73,16 +89,45 @@ fn of_device(view: &DeviceView, now: Timestamp, out: &mut Vec<Problem>) {
         }
     }
     for (whats, why) in grouped {
-        out.push(Problem { gpu, what: whats.join(", "), why: why.to_string(), fix: remedy(why).map(str::to_owned) });
+        out.push(of_reading(gpu, whats.join(", "), why));
     }
+    if view.memory.as_ref().is_ok_and(|figures| figures.reserved.is_none()) {
+        let why = Missing::Unsupported("the driver does not tell it apart, used includes it".into());
+        out.push(of_reading(gpu, "reserved".to_owned(), &why));
+    }
+    let unseen = Missing::Unsupported("not visible from here".into());
     let holders = || view.holders.iter().flat_map(|list| list.iter());
     let sizes: Vec<&Missing> = holders().filter_map(|holder| missing(&holder.holder.used)).collect();
-    let facts: Vec<&Missing> =
-        holders().filter_map(|holder| holder.process.as_ref().and_then(|process| missing(&process.command))).collect();
+    let facts: Vec<&Missing> = holders()
+        .filter_map(|holder| holder.process.as_ref().map_or(Some(&unseen), |process| missing(&process.command)))
+        .collect();
     for (subject, missing, help) in [("memory", sizes, None), ("command", facts, Some(HOST_PIDS))] {
         if let Some(why) = missing.first() {
             let what = format!("{subject} of {} of its processes", missing.len());
-            out.push(Problem { gpu, what, why: why.to_string(), fix: help.or(remedy(why)).map(str::to_owned) });
+            let problem = of_reading(gpu, what, why);
+            out.push(Problem { fix: help.map(str::to_owned).or(problem.fix), ..problem });
+        }
+    }
+}
+
+/// A reading that is missing.
+fn of_reading(gpu: Option<Gpu>, what: String, why: &Missing) -> Problem {
+    Problem { gpu, what, why: why.to_string(), missing: Some(why.clone()), fix: remedy(why).map(str::to_owned) }
+}
+
+impl Problem {
+    /// What and why as a line for people: a missing reading is called what stands in its place.
+    pub fn line(&self) -> String {
+        let Self { what, why, .. } = self;
+        let fix = self.fix.as_ref().map_or_else(String::new, |fix| format!(" ({fix})"));
+        match &self.missing {
+            Some(
+                missing @ (Missing::Unsupported(reason)
+                | Missing::Denied(reason)
+                | Missing::Lost(reason)
+                | Missing::Failed(reason)),
+            ) => format!("{what} {}: {reason}{fix}", missing.word()),
+            Some(Missing::Pending) | None => format!("{what}: {why}{fix}"),
         }
     }
 }
@@ -97,6 +142,7 @@ fn stall(call: Option<&str>, since: Timestamp, now: Timestamp) -> Problem {
         gpu: None,
         what: "driver not answering".to_owned(),
         why: format!("{} has not returned for {}", call.unwrap_or("a call"), now.since(since)),
+        missing: None,
         fix: Some("look for NVRM and Xid in the kernel log (dmesg); a reset or a reboot may be needed".to_owned()),
     }
 }

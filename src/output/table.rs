@@ -3,8 +3,8 @@
 //! ```text
 //! node17   nvml   driver 570.86.15   CUDA 12.8   2026-11-30 14:00:03
 //!
-//!  GPU  sizes in GiB                       used   free  total   peak   util   temp   power
-//!    0  NVIDIA H100 80GB HBM3              59.5   20.0   80.0   59.5    97%   61°C   512 W
+//!  GPU  sizes in GiB             used   free reserved  total   peak   util   temp   power
+//!    0  NVIDIA H100 80GB HBM3    59.5   20.0     0.47   80.0   59.5    97%   61°C   512 W
 //!            pid  user       whose   kind    used   peak  command
 //!           4242  user1      mine    C       43.0   43.0  python train.py --batch-size 64
 //!              -  unattributed               16.5
@@ -22,43 +22,83 @@ use crate::domain::{Bytes, DeviceState, DeviceView, HolderView, Missing, Reading
 /// How the table is drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// Columns at hand.
-    pub width: u16,
+    /// Columns at hand; none where nothing has to fit, such as a pipe: then nothing is cut.
+    pub width: Option<u16>,
     /// Only ASCII characters.
     pub ascii: bool,
     /// The wall clock in UTC instead of the local time zone.
     pub utc: bool,
 }
 
-/// Columns taken by the figures of a device, right of its name.
+/// Columns taken by the figures that every device has, right of its name.
 const FIGURES: usize = 4 * 7 + 6 + 7 + 8;
+/// Columns of what the driver keeps, where some device tells it.
+const RESERVED: usize = 9;
+/// Columns of what a new allocation can have, where that is not what is free.
+const AVAILABLE: usize = 10;
 /// Columns of a state, where some device is not well.
 const STATE: usize = 2 + "stalled".len();
 /// Columns left of a name.
 const INDEX: usize = 6;
 
+/// The columns that this table has.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// The width of a line; none for any.
+    line: Option<usize>,
+    /// The width of a device's name.
+    name: usize,
+    /// Whether some device tells what is reserved.
+    reserved: bool,
+    /// Whether some device has headroom that is not what is free.
+    available: bool,
+}
+
+impl Columns {
+    fn of(snapshot: &Snapshot, look: Look) -> Self {
+        let any = |test: fn(&Figures) -> bool| snapshot.devices.iter().any(|view| test(&Figures::of(view)));
+        let reserved = any(|figures| figures.reserved.is_some_and(|bytes| bytes > Bytes::ZERO));
+        let available = any(|figures| figures.headroom.is_some() && figures.headroom != figures.free);
+        let well = snapshot.devices.iter().all(|view| view.state == DeviceState::Ok);
+        let optional = [(reserved, RESERVED), (available, AVAILABLE), (!well, STATE)];
+        let taken = INDEX + FIGURES + optional.iter().filter(|(on, _)| *on).map(|(_, width)| width).sum::<usize>();
+        let line = look.width.map(usize::from);
+        let longest = snapshot.devices.iter().map(|view| name(view).width()).max().unwrap_or(0);
+        let name = match line {
+            Some(line) => line.saturating_sub(taken).clamp(8, 32),
+            None => longest.max(32),
+        };
+        Self { line, name, reserved, available }
+    }
+
+    /// The cells right of a name.
+    fn cells(self, reserved: &str, available: &str, [used, free, total, peak, util, temp, power]: [&str; 7]) -> String {
+        let reserved = if self.reserved { format!("{reserved:>RESERVED$}") } else { String::new() };
+        let available = if self.available { format!("{available:>AVAILABLE$}") } else { String::new() };
+        format!("{used:>7}{free:>7}{reserved}{total:>7}{available}{peak:>7}{util:>6}{temp:>7}{power:>8}")
+    }
+}
+
 /// The table. `now` is the stream's clock at this moment.
 pub fn table(snapshot: &Snapshot, now: Timestamp, look: Look) -> String {
     let mut out = String::new();
     title(&mut out, snapshot, now, look);
-    let well = snapshot.devices.iter().all(|view| view.state == DeviceState::Ok);
-    let state = if well { 0 } else { STATE };
-    let name = usize::from(look.width).saturating_sub(INDEX + FIGURES + state).clamp(8, 32);
+    let columns = Columns::of(snapshot, look);
     if snapshot.devices.is_empty() {
         out.push_str("\nNo device.\n");
     } else {
-        let head = format!("{:>7}{:>7}{:>7}{:>7}{:>6}{:>7}{:>8}", "used", "free", "total", "peak", "util", "temp", "power");
-        let _ = writeln!(out, "\n {:>3}  {}{head}", "GPU", fit("sizes in GiB", name));
+        let head = columns.cells("reserved", "available", ["used", "free", "total", "peak", "util", "temp", "power"]);
+        let _ = writeln!(out, "\n {:>3}  {}{head}", "GPU", fit("sizes in GiB", columns.name));
     }
     for view in &snapshot.devices {
-        device(&mut out, snapshot, view, name, look);
+        device(&mut out, snapshot, view, columns, look);
     }
     if let Some(host) = snapshot.host {
         let (available, total) = (digits(host.available), digits(host.total));
         let (swap, swap_total) = (digits(host.swap_used), digits(host.swap_total));
         let _ = writeln!(out, "\nhost memory: {available} of {total} GiB available, {swap} of {swap_total} GiB swap used");
     }
-    notes(&mut out, &problems(snapshot, now), usize::from(look.width));
+    notes(&mut out, &problems(snapshot, now), columns.line);
     if look.ascii { plain(&out) } else { out }
 }
 
@@ -73,7 +113,7 @@ fn title(out: &mut String, snapshot: &Snapshot, now: Timestamp, look: Look) {
     parts.extend(header.driver.as_ref().ok().map(|version| format!("driver {version}")));
     parts.extend(header.cuda.as_ref().ok().map(|version| format!("CUDA {version}")));
     parts.extend(clock(header.created.after(now), look.utc));
-    let _ = writeln!(out, "{}", cut(&parts.join("   "), usize::from(look.width)));
+    let _ = writeln!(out, "{}", within(&parts.join("   "), look.width.map(usize::from)));
 }
 
 /// Date and time of day, with the zone where it is not the local one.
@@ -86,30 +126,37 @@ fn clock(wall: Wall, utc: bool) -> Option<String> {
     })
 }
 
-fn device(out: &mut String, snapshot: &Snapshot, view: &DeviceView, name: usize, look: Look) {
-    let figures = Figures::of(view);
-    let title = match (&view.device.name, &view.device.parent) {
+/// What a device is called; instances are indented under their GPU.
+fn name(view: &DeviceView) -> String {
+    match (&view.device.name, &view.device.parent) {
         (Ok(title), None) => title.to_string(),
         (Err(_), None) => view.device.id.to_string(),
         (title, Some(_)) => format!("  MIG {}", title.as_deref().unwrap_or(&view.device.id.0)),
-    };
-    let missing = view.memory.as_ref().err();
-    let row = format!(
-        "{:>7}{:>7}{:>7}{:>7}{:>6}{:>7}{:>8}",
-        gib(figures.used, missing),
-        gib(figures.free, missing),
-        gib(figures.total, missing),
-        gib(view.peak.map(|(_, peak)| peak), missing),
-        number(&view.utilization, "%"),
-        number(&view.temperature, if look.ascii { " C" } else { "°C" }),
-        number(&view.power, " W"),
-    );
-    let state = if view.state == DeviceState::Ok { String::new() } else { format!("  {}", view.state) };
-    let _ = writeln!(out, " {:>3}  {}{row}{state}", view.gpu(), fit(&title, name));
-    holders(out, snapshot, view, &figures, usize::from(look.width));
+    }
 }
 
-fn holders(out: &mut String, snapshot: &Snapshot, view: &DeviceView, figures: &Figures, width: usize) {
+fn device(out: &mut String, snapshot: &Snapshot, view: &DeviceView, columns: Columns, look: Look) {
+    let figures = Figures::of(view);
+    let missing = view.memory.as_ref().err();
+    let row = columns.cells(
+        &gib(figures.reserved, missing),
+        &gib(figures.headroom, missing),
+        [
+            &gib(figures.used, missing),
+            &gib(figures.free, missing),
+            &gib(figures.total, missing),
+            &gib(view.peak.map(|(_, peak)| peak), missing),
+            &number(&view.utilization, "%"),
+            &number(&view.temperature, if look.ascii { " C" } else { "°C" }),
+            &number(&view.power, " W"),
+        ],
+    );
+    let state = if view.state == DeviceState::Ok { String::new() } else { format!("  {}", view.state) };
+    let _ = writeln!(out, " {:>3}  {}{row}{state}", view.gpu(), fit(&name(view), columns.name));
+    holders(out, snapshot, view, &figures, columns.line);
+}
+
+fn holders(out: &mut String, snapshot: &Snapshot, view: &DeviceView, figures: &Figures, width: Option<usize>) {
     let list = match &view.holders {
         Ok(list) => list,
         Err(missing) => {
@@ -132,7 +179,7 @@ fn holders(out: &mut String, snapshot: &Snapshot, view: &DeviceView, figures: &F
             gib(holder.peak.map(|(_, peak)| peak), None),
             command(snapshot, view, holder),
         );
-        let _ = writeln!(out, "{}", cut(&row, width).trim_end());
+        let _ = writeln!(out, "{}", within(&row, width).trim_end());
     }
     for (what, bytes) in [
         ("unattributed", figures.unattributed),
@@ -172,15 +219,22 @@ fn command(snapshot: &Snapshot, view: &DeviceView, holder: &HolderView) -> Strin
     }
 }
 
-/// Everything that is N/A above, with its reason.
-fn notes(out: &mut String, problems: &[Problem], width: usize) {
+/// Everything that is N/A above, with its reason; one that several devices have stands once.
+fn notes(out: &mut String, problems: &[Problem], width: Option<usize>) {
     if !problems.is_empty() {
         out.push('\n');
     }
+    let mut lines: Vec<(Vec<String>, String)> = Vec::new();
     for problem in problems {
-        let at = problem.gpu.map_or_else(String::new, |gpu| format!("GPU {gpu}: "));
-        let fix = problem.fix.as_ref().map_or_else(String::new, |fix| format!(" ({fix})"));
-        wrap(out, &format!("{at}{}: {}{fix}", problem.what, problem.why), width);
+        let line = problem.line();
+        match lines.iter_mut().find(|(gpus, known)| *known == line && gpus.is_empty() == problem.gpu.is_none()) {
+            Some((gpus, _)) => gpus.extend(problem.gpu.map(|gpu| gpu.to_string())),
+            None => lines.push((problem.gpu.iter().map(ToString::to_string).collect(), line)),
+        }
+    }
+    for (gpus, line) in lines {
+        let at = if gpus.is_empty() { String::new() } else { format!("GPU {}: ", gpus.join(", ")) };
+        wrap(out, &format!("{at}{line}"), width.unwrap_or(usize::MAX));
     }
 }
 
@@ -223,6 +277,11 @@ fn fit(text: &str, width: usize) -> String {
     out
 }
 
+/// A text cut to a width where there is one.
+fn within(text: &str, width: Option<usize>) -> String {
+    width.map_or_else(|| text.to_owned(), |width| cut(text, width))
+}
+
 /// A text in at most `width` columns; one that is cut ends in `…`.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
@@ -261,7 +320,7 @@ mod tests {
     use crate::output::fixture;
 
     fn drawn(width: u16, ascii: bool) -> String {
-        table(&fixture::snapshot(), fixture::NOW, Look { width, ascii, utc: true })
+        table(&fixture::snapshot(), fixture::NOW, Look { width: Some(width), ascii, utc: true })
     }
 
     #[test]
@@ -273,10 +332,29 @@ mod tests {
     fn it_fits_any_width() {
         for width in [40, 60, 80, 100, 160] {
             for line in drawn(width, false).lines() {
-                assert!(line.width() <= usize::from(width).max(INDEX + 8 + FIGURES + STATE), "{width}: {line}");
+                let least = INDEX + 8 + FIGURES + RESERVED + STATE;
+                assert!(line.width() <= usize::from(width).max(least), "{width}: {line}");
             }
         }
+        let whole = table(&fixture::snapshot(), fixture::NOW, Look { width: None, ascii: false, utc: true });
+        assert!(whole.contains("a-name-that-goes-on-and-on --epochs 100\n") && !whole.contains("\n  or"), "{whole}");
         assert!(drawn(100, true).is_ascii());
+    }
+
+    #[test]
+    fn one_reason_of_several_devices_stands_once() {
+        let problem = |gpu: Option<u32>, what: &str, reason: &'static str| Problem {
+            gpu: gpu.map(crate::domain::Gpu),
+            what: what.to_owned(),
+            why: String::new(),
+            missing: Some(Missing::Unsupported(reason.into())),
+            fix: None,
+        };
+        let mut out = String::new();
+        let several = [(1, "utilization", "MIG"), (2, "power", "MIG"), (3, "utilization", "MIG")];
+        let several: Vec<Problem> = several.into_iter().map(|(gpu, what, why)| problem(Some(gpu), what, why)).collect();
+        notes(&mut out, &several, Some(80));
+        assert_eq!(out, "\nGPU 1, 3: utilization N/A: MIG\nGPU 2: power N/A: MIG\n");
     }
 
     #[test]

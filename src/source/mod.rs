@@ -34,8 +34,8 @@ pub struct SourceHandle {
 pub enum SourceErrorKind {
     /// No usable driver or device: exit code 3.
     Driver,
-    /// The user asked for something that does not exist, such as a GPU: exit code 2.
-    Usage,
+    /// What this setting asks for does not exist, such as a GPU: exit code 2. Who reports it names where the setting was made.
+    Setting(&'static str),
 }
 
 /// Why a source can't be used. The texts are for the user.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{SourceError, SourceErrorKind};
+use crate::domain::text::clean;
 use crate::domain::{Device, DeviceId, Gpu, SampleBody};
 
 /// A choice of devices; an empty one takes all.
@@ -26,15 +27,15 @@ impl Selection {
     /// The error for the first name that no device has.
     ///
     /// # Errors
-    /// Of the kind [`SourceErrorKind::Usage`].
+    /// Of the kind [`SourceErrorKind::Setting`].
     pub fn check<'a>(&self, devices: impl Iterator<Item = &'a Device> + Clone) -> Result<(), SourceError> {
         let unknown = self.wanted.iter().find(|name| !devices.clone().any(|device| fits(name, device.index, &device.id)));
         let Some(name) = unknown else { return Ok(()) };
         let known: Vec<String> = devices.filter_map(|device| device.index).map(|index| index.to_string()).collect();
         Err(SourceError {
-            kind: SourceErrorKind::Usage,
-            what: "--gpus".to_owned(),
-            why: format!("there is no GPU `{name}`"),
+            kind: SourceErrorKind::Setting("gpus"),
+            what: format!("unknown GPU `{}`", clean(name, 60)),
+            why: "there is none of this name".to_owned(),
             fix: format!("The GPUs here are {}; a UUID or its beginning does as well.", known.join(", ")),
         })
     }

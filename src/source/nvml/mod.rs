@@ -39,6 +39,19 @@ use fleet::Fleet;
 /// A device that has not answered after this long is introduced without its facts, and the source counts as open.
 const PATIENCE: Period = Period::secs(1);
 
+/// Whether a library may have been opened in this process.
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the process at once with this exit code if a library may have been opened; does nothing otherwise.
+///
+/// Returning from `main` runs the destructors of every loaded library. Those of the driver's library may wait for a lock that a
+/// thread within a call holds, and a call may never return; one that does return would find the library torn down.
+pub fn leave(code: u8) {
+    if STARTED.load(Ordering::Acquire) {
+        raw::end_process(code);
+    }
+}
+
 /// What the user asked for.
 #[derive(Clone, Debug)]
 pub struct NvmlOptions {
@@ -67,6 +80,7 @@ pub struct NvmlSource {
 
 impl Source for NvmlSource {
     fn start(self: Box<Self>, samples: SampleSender) -> SourceHandle {
+        STARTED.store(true, Ordering::Release);
         let clock = Clock::start();
         let stop = Arc::new(AtomicBool::new(false));
         let studio = Studio { clock, samples, stop: Arc::clone(&stop) };

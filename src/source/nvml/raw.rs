@@ -36,6 +36,12 @@ pub fn error_text(code: u32) -> Option<String> {
     Some(unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
 }
 
+/// Ends the process without running destructors, those of loaded libraries included. Nothing is flushed.
+pub fn end_process(code: u8) -> ! {
+    // SAFETY: the call takes a number and never returns; no state of this process is looked at again.
+    unsafe { libc::_exit(i32::from(code)) }
+}
+
 /// Memory without `reserved`: (total, free).
 pub fn memory_v1(device: &Device<'static>) -> Result<(u64, u64), u32> {
     let function = device.nvml().lib().nvmlDeviceGetMemoryInfo.as_ref().map_err(|_| NO_SYMBOL)?;

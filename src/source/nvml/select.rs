@@ -68,8 +68,8 @@ fn range(count: u32) -> String {
 
 fn unknown(name: &str, why: &str) -> SourceError {
     SourceError {
-        kind: SourceErrorKind::Usage,
-        what: format!("unknown GPU `{}` in --gpus", text::clean(name, 60)),
+        kind: SourceErrorKind::Setting("gpus"),
+        what: format!("unknown GPU `{}`", text::clean(name, 60)),
         why: why.into(),
         fix: "Name indices or UUIDs as `nvidia-smi -L` lists them, joined by commas.".into(),
     }
@@ -86,8 +86,8 @@ mod tests {
         assert_eq!(by_uuid(&uuids, "MIG-c", 2), Ok(1), "both stand for their GPU");
         for (name, words) in [("GPU-a", "2 UUIDs"), ("GPU-x", "no UUID"), ("", "no UUID")] {
             let error = by_uuid(&uuids, name, 2).expect_err(name);
-            assert_eq!(error.kind, SourceErrorKind::Usage);
-            assert!(error.to_string().contains(words) && error.to_string().contains("--gpus"), "{error}");
+            assert_eq!(error.kind, SourceErrorKind::Setting("gpus"));
+            assert!(error.to_string().contains(words) && error.to_string().contains(name), "{error}");
         }
     }
 }
