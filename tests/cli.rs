@@ -253,7 +253,7 @@ fn leaving_waits_for_nothing_within_the_library() {
     let mut command = vramscope(&["once", "--timeout", "300ms", "--nvml-lib", library.to_str().unwrap()]);
     let said = run(command.timeout(std::time::Duration::from_secs(20)));
     assert_eq!(said.code, 3);
-    assert!(said.err.contains("nvmlInit_v2 has not returned"), "{}", said.err);
+    assert!(said.err.contains("does not answer"), "{}", said.err);
 }
 
 #[test]
