@@ -111,7 +111,7 @@ pub static ACTIONS: &[ActionInfo] = actions![
     PageDown "page-down" Everywhere ["pgdn"] "" "One page down";
     First "first" Everywhere ["home" "g"] "" "The first row";
     Last "last" Everywhere ["end" "G"] "" "The last row";
-    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Move the arrows between cards and processes";
+    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Switch the up and down keys between cards and processes";
     Open "open" Everywhere ["enter"] "large" "Make the timeline large; in a menu, choose";
     All "all" Dashboard ["a"] "all cards" "Show all cards at once instead of one";
     Sort "sort" Dashboard ["s" "f6"] "sort" "Choose the column that processes are sorted by";

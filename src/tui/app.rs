@@ -12,7 +12,7 @@ use super::look::{Focus, Layer, Look, Selection};
 use super::msg::{Effect, Msg};
 use super::options::DashboardOptions;
 use super::panels::{PANELS, Panel, PanelId};
-use super::theme::{Styles, THEMES, Theme};
+use super::theme::{Role, Styles, THEMES, Theme};
 use super::world::World;
 use crate::domain::{DeviceView, Missing, Period, Snapshot, Timestamp};
 
@@ -117,6 +117,7 @@ impl App {
         if area.is_empty() {
             return;
         }
+        buf.set_style(area, self.styles[Role::Ground]);
         let (snapshot, frozen) = self.picture();
         let mut world = World::new(&snapshot, self.now, frozen, &self.look, (&self.options, &self.styles, &self.keymap));
         self.table_rows = self.table_rows.max(world.table_rows());

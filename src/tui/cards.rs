@@ -5,7 +5,7 @@ use std::sync::Arc;
 use strum::EnumCount;
 
 use super::theme::Role;
-use crate::domain::{Bytes, DeviceState, DeviceView, Gpu, HolderView, MemoryKind, Period, Relation, Snapshot, Timestamp};
+use crate::domain::{Bytes, DeviceState, DeviceView, Gpu, HolderView, MemoryKind, Period, Relation, Series, Snapshot, Timestamp};
 
 /// A slice of a card's memory; `total` is the sum of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumCount, strum::EnumIter)]
@@ -104,7 +104,12 @@ pub struct Card<'a> {
     pub figures: Figures,
     /// The age of the figures, where they are old.
     pub stale: Option<Period>,
+    /// The largest used memory up to the moment.
+    pub peak: Option<Peak>,
 }
+
+/// The largest value up to a moment, and when it was; without a time where only the histories still know it.
+pub type Peak = (Option<Timestamp>, Bytes);
 
 /// How old figures may be before they are shown as old, where the pace is not known.
 const FRESH: Period = Period::secs(2);
@@ -134,7 +139,11 @@ impl<'a> Card<'a> {
             Some(age) if age > patience || view.memory.is_err() || view.state != DeviceState::Ok => Some(age),
             _ => None,
         };
-        Self { view, is_instance, figures, stale }
+        let peak = match past {
+            None => view.peak.map(|(at, peak)| (Some(at), peak)),
+            Some(t) => peak_until(view.peak, &view.series, t).map(|(at, peak)| (at, peak.max(figures.used.unwrap_or(peak)))),
+        };
+        Self { view, is_instance, figures, stale, peak }
     }
 
     /// The key of the device.
@@ -145,6 +154,23 @@ impl<'a> Card<'a> {
     /// Whether its figures are those of a card that answers.
     pub fn is_fresh(&self) -> bool {
         self.view.state == DeviceState::Ok && self.stale.is_none()
+    }
+
+    /// Whether nothing is known of it at the moment of the past that is looked at.
+    pub fn is_blank(&self, past: Option<Timestamp>) -> bool {
+        past.is_some_and(|t| is_gap(self.view, t))
+    }
+
+    /// Why nothing is known at a moment of the past, in a few words.
+    pub fn why_blank(&self, t: Timestamp) -> &'static str {
+        let view = self.view;
+        match view.state {
+            _ if view.series.first().is_some_and(|first| t < first) => "it was not watched yet",
+            DeviceState::Lost if t >= view.state_since => "the card is lost since before",
+            DeviceState::Stalled if t >= view.state_since => "the driver does not answer since before",
+            DeviceState::Failed if t >= view.state_since => "the card can't be read since before",
+            _ => "a gap: the card or its driver did not answer",
+        }
     }
 
     /// How full it is, from 0 to 1.
@@ -198,6 +224,9 @@ fn present(view: &DeviceView) -> Figures {
 /// the one nearest to the sum of the processes is taken, so that steps of a training run do not pass for memory that
 /// belongs to nobody.
 fn figures_at(view: &DeviceView, t: Timestamp, now: Timestamp) -> Figures {
+    if is_gap(view, t) {
+        return Figures { total: view.total().ok(), ..Figures::default() };
+    }
     let memory = view.last_memory.map(|(_, figures)| figures);
     let reserved = memory.and_then(|memory| memory.reserved);
     let sizes: Vec<(Relation, Bytes)> = holders_at(view, t).map(|(holder, used)| (holder.relation(), used)).collect();
@@ -224,6 +253,31 @@ fn figures_at(view: &DeviceView, t: Timestamp, now: Timestamp) -> Figures {
     }
     figures.slice(sizes.into_iter().chain([(Relation::Unknown, others)]), told);
     figures
+}
+
+/// Whether a moment lies in a gap: the card was watched, but not read then.
+fn is_gap(view: &DeviceView, t: Timestamp) -> bool {
+    !view.series.is_empty() && view.series.at(t).is_none()
+}
+
+/// The largest value up to `t`: the one that is kept with its time, or, where that came later, what the history knows.
+pub fn peak_until(kept: Option<(Timestamp, Bytes)>, series: &Series, t: Timestamp) -> Option<Peak> {
+    if let Some((at, peak)) = kept.filter(|(at, _)| *at <= t) {
+        return Some((Some(at), peak));
+    }
+    // Whole minutes from the coarse buckets, what is left from finer and finer ones: a bucket that ends after `t` would
+    // bring in the future.
+    let mut from = Timestamp(series.first()?.0 / 60_000_000 * 60_000_000);
+    let mut largest = series.at(t);
+    for width in [60_000_000, 10_000_000, 1_000_000, 100_000, 10_000] {
+        let to = Timestamp(t.0 / width * width);
+        if to > from {
+            // A first bucket of the coarser width may be gone; its finer ones hold no more than it did.
+            largest = largest.max(series.span(from, Period(to.0 - from.0), t).max());
+            from = to;
+        }
+    }
+    largest.map(|peak| (None, peak))
 }
 
 /// The span of the buckets in which the histories of processes still know a moment of that age.
@@ -276,15 +330,14 @@ impl Figures {
 }
 
 impl Card<'_> {
-    /// What is wrong with the card, in words; none while all is well.
+    /// What is wrong with the card, in few words; none while all is well.
     pub fn trouble(&self, now: Timestamp) -> Option<String> {
         let since = now.since(self.view.state_since);
-        let call = |before: &str, after: &str| self.view.call.map_or(String::new(), |call| format!("{before}{call}{after}"));
         match (self.view.state, &self.view.memory) {
-            (DeviceState::Stalled, _) => Some(format!("driver not answering {since}{}", call(" in ", ""))),
-            (DeviceState::Lost, _) => Some(format!("lost {since} ago{}", call(" (", ")"))),
+            (DeviceState::Stalled, _) => Some(format!("driver not answering {since}")),
+            (DeviceState::Lost, _) => Some(format!("lost {since} ago")),
             (DeviceState::Failed, Err(missing)) => Some(missing.to_string()),
-            (DeviceState::Failed, Ok(_)) => Some(format!("can't be read{}", call(": ", ""))),
+            (DeviceState::Failed, Ok(_)) => Some("can't be read".to_owned()),
             (DeviceState::Ok, Err(missing)) if self.figures.used.is_none() => Some(missing.to_string()),
             (DeviceState::Ok, _) => None,
         }
@@ -292,6 +345,9 @@ impl Card<'_> {
 
     /// The largest holder of the moment.
     pub fn largest(&self, past: Option<Timestamp>) -> Option<(&Arc<HolderView>, Bytes)> {
+        if self.is_blank(past) {
+            return None;
+        }
         if let Some(t) = past {
             return holders_at(self.view, t).max_by_key(|(_, used)| *used);
         }

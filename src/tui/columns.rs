@@ -120,14 +120,8 @@ pub static COLUMNS: &[Column] = &[
         rank: 2,
         descending: true,
         help: "The most memory it was seen with, in GiB",
-        text: |row, _| {
-            let peak = row.holder().and_then(|holder| holder.peak);
-            peak.map_or(Cow::Borrowed(""), |(_, peak)| three_digits(peak.as_gib()).into())
-        },
-        key: |row, _| {
-            let peak = row.holder().and_then(|holder| holder.peak);
-            peak.map_or(SortKey::Missing, |(_, peak)| SortKey::Number((peak.0 >> 24) as f64))
-        },
+        text: |row, _| row.peak.map_or(Cow::Borrowed(""), |(_, peak)| three_digits(peak.as_gib()).into()),
+        key: |row, _| row.peak.map_or(SortKey::Missing, |(_, peak)| SortKey::Number((peak.0 >> 24) as f64)),
     },
     Column {
         id: "gpu%",
@@ -226,7 +220,9 @@ fn usage<'r, T: 'r>(
     get: impl Fn(&'r crate::domain::ProcessUsage) -> &'r Reading<T>,
     text: impl Fn(&T) -> String,
 ) -> Cow<'r, str> {
-    usage_of(row, world).map_or(Cow::Borrowed(""), |usage| reading(get(usage), text))
+    // A process has them, but the past does not keep them.
+    let none = if world.past.is_some() && row.holder().is_some() { "-" } else { "" };
+    usage_of(row, world).map_or(Cow::Borrowed(none), |usage| reading(get(usage), text))
 }
 
 fn usage_key(row: &Row<'_>, world: &World<'_>, get: impl Fn(&crate::domain::ProcessUsage) -> Option<f64>) -> SortKey {

@@ -4,7 +4,7 @@ use super::cards::Card;
 use super::keymap::Keymap;
 use super::look::{Look, Selection};
 use super::options::DashboardOptions;
-use super::theme::{Palette, Role, Styles};
+use super::theme::{Role, Styles};
 use super::wallclock::WallClock;
 use super::widgets::glyphs::{ASCII, Glyphs, UNICODE};
 use crate::domain::{Bytes, DeviceId, Gpu, HolderView, Snapshot, Timestamp};
@@ -106,11 +106,6 @@ impl<'a> World<'a> {
     /// The largest extent: the scale on which all bars are drawn.
     pub fn scale(&self) -> Bytes {
         self.cards.iter().map(|card| card.figures.extent()).max().unwrap_or_default()
-    }
-
-    /// Whether colours can't carry a meaning.
-    pub fn is_colourless(&self) -> bool {
-        self.options.palette == Palette::None
     }
 }
 

@@ -91,6 +91,11 @@ pub fn sentences(world: &World<'_>) -> Vec<(String, Role)> {
         out.push(("All cards are free: nobody holds memory on them.".into(), Role::Text));
         return out;
     }
+    if let Some(t) = world.past.filter(|_| world.cards.iter().all(|card| card.is_blank(world.past))) {
+        let which = if world.cards.len() > 1 { "any card" } else { "the card" };
+        out.push((format!("At {}: nothing is known of {which}; {}.", world.time(t), world.cards[0].why_blank(t)), Role::Text));
+        return out;
+    }
     let fullest = fullest(world);
     if let Some(card) = fullest {
         out.push((about_fullest(world, card), Role::Text));

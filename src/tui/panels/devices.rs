@@ -170,10 +170,10 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
     put_right(buf, area.x + 5, area.y, 3, &gpu, if selected { world.style(Role::Strong) } else { text });
     put(buf, columns.name.0, area.y, columns.name.1, &fit_words(card.name(), columns.name.1), text);
     let util = match (&card.view.utilization, world.past) {
-        (_, Some(_)) => String::new(),
+        (_, Some(_)) => "-".to_owned(),
         (Ok(percent), None) if !old => format!("{percent:.0}%"),
         (Err(missing), None) if !old => missing.word().to_owned(),
-        _ => "-".to_owned(),
+        _ => "N/A".to_owned(),
     };
     put_right(buf, columns.util, area.y, 5, &util, text);
 
@@ -187,7 +187,7 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
     put_right(buf, columns.used, area.y, 5, &gib(card.figures.used), text);
     put_right(buf, columns.free, area.y, 5, &gib(card.figures.free), if old { text } else { world.style(Role::Strong) });
     if let Some(peak) = columns.peak {
-        put_right(buf, peak, area.y, 5, &gib(card.view.peak.map(|(_, peak)| peak)), text);
+        put_right(buf, peak, area.y, 5, &gib(card.peak.map(|(_, peak)| peak)), text);
     }
     if let Some((x, width)) = columns.note {
         let mut pen = Pen::new(buf, Rect { x, width, ..area });
@@ -210,6 +210,10 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
 /// Who holds most.
 fn note(world: &World<'_>, card: &Card<'_>, pen: &mut Pen<'_>) {
     let dim = world.style(Role::Dim);
+    if card.is_blank(world.past) {
+        pen.put("nothing known then", dim);
+        return;
+    }
     if let Some((holder, used)) = card.largest(world.past) {
         let slice = Slice::of(holder.relation());
         let user = holder.process.as_ref().and_then(|process| process.user.as_deref().ok()).unwrap_or("?");

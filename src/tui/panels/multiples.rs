@@ -62,8 +62,12 @@ impl Panel for Multiples {
             let mut pen = Pen::new(buf, Rect { height: 1, ..place });
             let old = !card.is_fresh() && world.past.is_none();
             pen.put(&format!("GPU {}", card.gpu()), world.style(if old { Role::Dim } else { Role::Strong })).skip(2);
-            pen.put(&format!("{} of {} GiB", gib(card.figures.used), gib(Some(card.figures.extent()))), world.style(Role::Dim))
-                .skip(2);
+            let of = if card.is_blank(world.past) {
+                "nothing known then".to_owned()
+            } else {
+                format!("{} of {} GiB", gib(card.figures.used), gib(Some(card.figures.extent())))
+            };
+            pen.put(&of, world.style(Role::Dim)).skip(2);
             let room = pen.left();
             match card.trouble(world.now).filter(|_| world.past.is_none()) {
                 Some(trouble) => pen.put(&trouble, world.style(Role::Alert)),

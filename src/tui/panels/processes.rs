@@ -109,13 +109,21 @@ fn title(world: &World<'_>, look: &Look, holders: usize, shown: Option<RangeIncl
     let place = world.selected(look).map_or("all cards".to_owned(), |card| format!("GPU {}", card.gpu()));
     let when = match look.cursor {
         Some(_) if world.past.is_some() => format!(" at {}", world.time(world.moment())),
-        _ => world
-            .selected(look)
-            .filter(|card| !card.is_fresh())
-            .and_then(|card| card.view.holders_at)
-            .map_or(String::new(), |t| format!(", as of {} ago", world.now.since(t))),
+        _ => world.selected(look).filter(|card| !card.is_fresh()).and_then(|card| Some((card, card.view.holders_at?))).map_or(
+            String::new(),
+            |(card, t)| {
+                // The card's row has the age of what happened to it.
+                if card.trouble(world.now).is_some() {
+                    ", last known".to_owned()
+                } else {
+                    format!(", as of {} ago", world.now.since(t))
+                }
+            },
+        ),
     };
+    let blank = world.selected(look).is_some_and(|card| card.is_blank(world.past));
     let many = match holders {
+        0 if blank => "processes not known".to_owned(),
         0 => "no process".to_owned(),
         1 => "1 process".to_owned(),
         _ => format!("{holders} processes"),
@@ -136,6 +144,9 @@ fn title(world: &World<'_>, look: &Look, holders: usize, shown: Option<RangeIncl
 /// Why there is no row.
 fn empty(world: &World<'_>, look: &Look) -> String {
     let missing = world.selected(look).and_then(|card| card.view.holders.as_ref().err());
+    if let Some((card, t)) = world.selected(look).zip(world.past).filter(|(card, _)| card.is_blank(world.past)) {
+        return format!("Nothing is known of this moment: {}.", card.why_blank(t));
+    }
     match missing {
         Some(missing) if world.past.is_none() => format!("The processes of this card can't be listed: {missing}."),
         _ if world.cards.is_empty() => "Processes that hold memory on a card will stand here.".to_owned(),

@@ -62,6 +62,7 @@ impl Panel for Sort {
 
     fn render(&mut self, world: &World<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
         Clear.render(area, buf);
+        buf.set_style(area, world.style(Role::Ground));
         let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
         let rule = Rule {
             title: "Sort processes by",

@@ -10,7 +10,7 @@ use super::super::columns::relation;
 use super::super::look::{Focus, Look};
 use super::super::rows::{Row, RowKind, rows};
 use super::super::theme::Role;
-use super::super::widgets::text::{Pen, fit, put, put_right, width};
+use super::super::widgets::text::{Pen, fit_clauses, put, put_right, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
 use crate::domain::{Bytes, HolderView, MemoryKind, Missing, Reading};
@@ -48,7 +48,7 @@ impl Panel for Status {
                 }
             }
         }
-        put(buf, area.x + 1, area.y, room, &fit(&sentence, room), world.style(Role::Text));
+        put(buf, area.x + 1, area.y, room, &fit_clauses(&sentence, room), world.style(Role::Text));
     }
 }
 
@@ -79,6 +79,9 @@ fn sentence(world: &World<'_>, look: &Look) -> String {
         if let Some(row) = look.row.as_ref().and_then(|key| rows.iter().find(|row| row.key() == *key)) {
             return about_row(world, row);
         }
+        if let Some(card) = world.selected(look).filter(|card| card.is_blank(world.past)) {
+            return about_card(world, card);
+        }
         if look.row.is_some() {
             return "The selected process holds no memory at this moment.".into();
         }
@@ -95,17 +98,25 @@ fn sentence(world: &World<'_>, look: &Look) -> String {
     }
 }
 
-/// The identity in words: used is the sum of its parts.
+/// The identity in words: used is the sum of its parts. What is missing, and why, comes before what is nice to know.
 fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     let figures = &card.figures;
-    let mut out = format!("GPU {}", card.gpu());
-    if world.past.is_some() {
-        out += " around then";
+    let gpu = card.gpu();
+    if let Some(t) = world.past.filter(|_| card.is_blank(world.past)) {
+        return format!("GPU {gpu} at {}: nothing is known of this moment; {}.", world.time(t), card.why_blank(t));
     }
-    if let Some(trouble) = card.trouble(world.now).filter(|_| world.past.is_none()) {
-        say(&mut out, format_args!(": {trouble}"));
+    let mut out = match world.past {
+        Some(t) => format!("GPU {gpu} at {}", world.time(t)),
+        None => format!("GPU {gpu}"),
+    };
+    let trouble = card.trouble(world.now).filter(|_| world.past.is_none());
+    if let Some(trouble) = &trouble {
+        let call = card.view.call.map_or(String::new(), |call| format!(" in {call}"));
+        say(&mut out, format_args!(": {trouble}{call}"));
     }
     match (figures.used, card.stale) {
+        // The trouble carries the age already.
+        (Some(used), Some(_)) if trouble.is_some() => say(&mut out, format_args!("; last known: {} GiB used", gib(Some(used)))),
         (Some(used), Some(age)) => say(&mut out, format_args!("; {age} ago: {} GiB used", gib(Some(used)))),
         (Some(used), None) => say(&mut out, format_args!(": {} GiB used", gib(Some(used)))),
         (None, _) => {}
@@ -120,9 +131,6 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     } else if figures.slices[Slice::InUse as usize] > 0 && card.view.holders.is_ok() && world.past.is_none() {
         out += " (by whom is not told)";
     }
-    if let Some(beyond) = figures.beyond {
-        say(&mut out, format_args!(" (the processes, read at another moment, add up to {} more)", gib(Some(beyond))));
-    }
     if let Some(free) = figures.free {
         say(&mut out, format_args!("; {} free", gib(Some(free))));
     }
@@ -133,19 +141,30 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
         None if figures.used.is_some() => out += ", used includes what the driver keeps",
         None => {}
     }
-    if let Some((t, peak)) = card.view.peak {
-        say(&mut out, format_args!("; peak {} at {}", gib(Some(peak)), world.time(t)));
+    if let Some(beyond) = figures.beyond {
+        say(&mut out, format_args!("; its processes, read at another moment, add up to {} more", gib(Some(beyond))));
     }
-    if world.past.is_none() && card.is_fresh() {
-        let reading = |reading: &Reading<f32>, unit: &str| reading.as_ref().ok().map(|value| format!("; {value:.0} {unit}"));
-        out.extend(reading(&card.view.temperature, if world.options.ascii { "C" } else { "°C" }));
-        out.extend(reading(&card.view.power, "W"));
+    let fresh = world.past.is_none() && card.is_fresh();
+    if fresh {
         if let Err(missing) = &card.view.utilization {
             say(&mut out, format_args!("; util: {missing}"));
         }
         if let Err(missing) = &card.view.holders {
             say(&mut out, format_args!("; processes: {missing}"));
         }
+    }
+    if world.past.is_some() {
+        out += "; util: kept for now only";
+    }
+    match card.peak {
+        Some((Some(t), peak)) => say(&mut out, format_args!("; peak {} at {}", gib(Some(peak)), world.time(t))),
+        Some((None, peak)) => say(&mut out, format_args!("; peak so far {}", gib(Some(peak)))),
+        None => {}
+    }
+    if fresh {
+        let reading = |reading: &Reading<f32>, unit: &str| reading.as_ref().ok().map(|value| format!("; {value:.0} {unit}"));
+        out.extend(reading(&card.view.temperature, if world.options.ascii { "C" } else { "°C" }));
+        out.extend(reading(&card.view.power, "W"));
     }
     out + "."
 }
@@ -175,8 +194,13 @@ fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String
         Ok(used) => say(&mut out, format_args!(": {} GiB on GPU {}", gib(Some(*used)), row.gpu)),
         Err(missing) => say(&mut out, format_args!(": its memory on GPU {} is missing: {missing}", row.gpu)),
     }
-    if let Some((t, peak)) = holder.peak {
-        say(&mut out, format_args!(", peak {} at {}", gib(Some(peak)), world.time(t)));
+    match row.peak {
+        Some((Some(t), peak)) => say(&mut out, format_args!(", peak {} at {}", gib(Some(peak)), world.time(t))),
+        Some((None, peak)) => say(&mut out, format_args!(", peak so far {}", gib(Some(peak)))),
+        None => {}
+    }
+    if world.past.is_some() {
+        out += "; GPU%, CPU%, RSS: kept for now only";
     }
     if let (Some(clock), Some(process)) = (world.clock, &holder.process)
         && let Some(running) = process.running(clock.wall(world.moment()))

@@ -8,7 +8,7 @@ use super::super::cards::{Card, Slice};
 use super::super::look::{Focus, Look, RowKey};
 use super::super::theme::Role;
 use super::super::widgets::plot::{Plot, PlotStyle, Share};
-use super::super::widgets::text::{Rule, fill, fit, put, put_right, width};
+use super::super::widgets::text::{Rule, fill, fit, plain, put, put_right, width};
 use super::super::world::{World, gib};
 use super::Panel;
 use super::devices::{encode, round_step};
@@ -74,12 +74,7 @@ impl Window {
 
 /// The colours of every plot.
 pub fn plot_style(world: &World<'_>) -> PlotStyle {
-    PlotStyle {
-        line: world.style(Role::Line),
-        fill: world.style(Role::Fill),
-        band: world.style(Role::Band),
-        dotted_band: world.is_colourless(),
-    }
+    PlotStyle { line: world.style(Role::Line), fill: world.style(Role::Fill), band: world.style(Role::Band) }
 }
 
 /// Takes what moves through time; the same for one card and for all.
@@ -171,10 +166,8 @@ impl Panel for Timeline {
         if let Some(at) = look.cursor.and_then(|cursor| window.column_of(Timestamp(cursor.0.saturating_sub(1)))) {
             for y in plot.y..plot.bottom() {
                 let cell = &mut buf[(plot.x + at, y)];
-                if !is_dots(cell.symbol()) {
-                    cell.set_char(world.glyphs.cursor);
-                }
-                cell.set_style(world.style(Role::Notice));
+                // Over the data: without colours a cell of dots would not be seen to be another.
+                cell.set_char(world.glyphs.cursor).set_style(plain(world.style(Role::Notice)));
             }
         }
     }
@@ -192,8 +185,11 @@ fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut 
             world.now.since(end)
         );
     } else if let Some(cursor) = look.cursor {
-        let at = card.view.series.at(world.moment());
-        title = format!("GPU {}  {}  at {}: {} GiB used", card.gpu(), card.name(), world.time(cursor), gib(at));
+        let what = match world.past.filter(|_| card.is_blank(world.past)) {
+            Some(t) => format!("nothing known, {}", card.why_blank(t)),
+            None => format!("{} GiB used", gib(card.figures.used)),
+        };
+        title = format!("GPU {}  {}  at {}: {what}", card.gpu(), card.name(), world.time(cursor));
     }
     let keys = |action| world.keymap.keys(action).next().map(|key| key.to_string()).unwrap_or_default();
     let freeze = if look.cursor.is_some() { "go on" } else { "freeze" };
@@ -208,11 +204,6 @@ fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut 
     );
     let title_style = world.style(if look.cursor.is_some() { Role::Notice } else { Role::Strong });
     Rule { title: &title, right: &right, line: world.glyphs.rule, style: world.style(Role::Rule), title_style }.render(area, buf);
-}
-
-/// Whether a cell holds a part of the plot.
-fn is_dots(symbol: &str) -> bool {
-    symbol.chars().all(|c| matches!(c, '\u{2800}'..='\u{28ff}' | '#' | '*' | ':'))
 }
 
 /// Round GiB at the left.
@@ -245,8 +236,8 @@ fn levels(world: &World<'_>, card: &Card<'_>, top: Bytes, capacity: bool, room: 
     };
     let labels = [
         (Some(top).filter(|_| capacity), "capacity", Role::Capacity),
-        (world.past.map_or(card.figures.used, |t| card.view.series.at(t)), word, if old { Role::Dim } else { Role::Line }),
-        (card.view.peak.map(|(_, peak)| peak), "peak", Role::Dim),
+        (card.figures.used, word, if old { Role::Dim } else { Role::Line }),
+        (card.peak.map(|(_, peak)| peak), "peak", Role::Dim),
     ];
     for (value, word, role) in labels {
         let Some(value) = value else { continue };
