@@ -106,6 +106,35 @@ pub struct Card<'a> {
     pub stale: Option<Period>,
     /// The largest used memory up to the moment.
     pub peak: Option<Peak>,
+    /// The smallest and the largest used memory of the last half minute.
+    pub recent: Option<Recent>,
+    /// A whole GPU whose MIG instances are told apart: they speak for it.
+    pub has_instances: bool,
+}
+
+/// The smallest and the largest value of the half minute before a moment: calm where the value itself swings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recent {
+    /// The smallest.
+    pub min: Bytes,
+    /// The largest.
+    pub max: Bytes,
+}
+
+impl Recent {
+    /// Of a history, with the value of the moment itself.
+    pub fn of(series: &Series, t: Timestamp, value: Option<Bytes>) -> Option<Self> {
+        let second = Timestamp(t.0 / 1_000_000 * 1_000_000);
+        // 31 s: a span of whole seconds that is read from buckets of one second, not of ten.
+        let bucket = series.span(second.back(Period::secs(30)), Period::secs(31), t);
+        let (min, max) = (bucket.min().or(value)?, bucket.max().or(value)?);
+        Some(Self { min: min.min(value.unwrap_or(min)), max: max.max(value.unwrap_or(max)) })
+    }
+
+    /// Whether it moved by less than a fiftieth.
+    pub fn is_steady(self) -> bool {
+        self.max.0 - self.min.0 <= self.max.0 / 50
+    }
 }
 
 /// The largest value up to a moment, and when it was; without a time where only the histories still know it.
@@ -124,8 +153,10 @@ impl<'a> Card<'a> {
         };
         for view in snapshot.devices.iter().filter(|view| !known(view)) {
             cards.push(Self::new(view, false, past, now));
+            let parent = cards.len() - 1;
             for instance in snapshot.devices.iter().filter(|other| other.device.parent.as_ref() == Some(&view.device.id)) {
                 cards.push(Self::new(instance, true, past, now));
+                cards[parent].has_instances = true;
             }
         }
         cards
@@ -143,7 +174,8 @@ impl<'a> Card<'a> {
             None => view.peak.map(|(at, peak)| (Some(at), peak)),
             Some(t) => peak_until(view.peak, &view.series, t).map(|(at, peak)| (at, peak.max(figures.used.unwrap_or(peak)))),
         };
-        Self { view, is_instance, figures, stale, peak }
+        let recent = figures.used.and_then(|used| Recent::of(&view.series, past.unwrap_or(now), Some(used)));
+        Self { view, is_instance, figures, stale, peak, recent, has_instances: false }
     }
 
     /// The key of the device.
@@ -161,23 +193,18 @@ impl<'a> Card<'a> {
         past.is_some_and(|t| is_gap(self.view, t))
     }
 
-    /// Why nothing is known at a moment of the past, in a few words.
-    pub fn why_blank(&self, t: Timestamp) -> &'static str {
-        let view = self.view;
-        match view.state {
-            _ if view.series.first().is_some_and(|first| t < first) => "it was not watched yet",
-            DeviceState::Lost if t >= view.state_since => "the card is lost since before",
-            DeviceState::Stalled if t >= view.state_since => "the driver does not answer since before",
-            DeviceState::Failed if t >= view.state_since => "the card can't be read since before",
-            _ => "a gap: the card or its driver did not answer",
-        }
-    }
-
     /// How full it is, from 0 to 1.
     pub fn fullness(&self) -> Option<f64> {
         let (used, total) = (self.figures.used?, self.figures.total?);
         let held = used.saturating_add(self.figures.reserved.unwrap_or_default());
         (total.0 > 0).then(|| held.0 as f64 / total.0 as f64)
+    }
+
+    /// How full it was at the most in the last half minute, from 0 to 1.
+    pub fn recent_fullness(&self) -> f64 {
+        let (Some(recent), total) = (self.recent, self.figures.extent()) else { return 0.0 };
+        let held = recent.max.saturating_add(self.figures.reserved.unwrap_or_default());
+        if total.0 > 0 { held.0 as f64 / total.0 as f64 } else { 0.0 }
     }
 
     /// The product's name, without what all have in common.
@@ -341,6 +368,25 @@ impl Card<'_> {
             (DeviceState::Ok, Err(missing)) if self.figures.used.is_none() => Some(missing.to_string()),
             (DeviceState::Ok, _) => None,
         }
+    }
+
+    /// The holder that held most in the last half minute, and how much; those that are gone count in the past alone.
+    pub fn largest_recently(&self, past: Option<Timestamp>, now: Timestamp) -> Option<(&Arc<HolderView>, Recent)> {
+        if self.is_blank(past) {
+            return None;
+        }
+        let recent = |holder: &Arc<HolderView>, used: Bytes| match &holder.series {
+            Some(series) => Recent::of(series, past.unwrap_or(now), Some(used)),
+            None => Some(Recent { min: used, max: used }),
+        };
+        let by_size = |(_, recent): &(&Arc<HolderView>, Recent)| recent.max;
+        if let Some(t) = past {
+            let held = holders_at(self.view, t);
+            return held.filter_map(|(holder, used)| Some((holder, recent(holder, used)?))).max_by_key(by_size);
+        }
+        // Newest lists are sorted: only the first ones can have the highest peak, and only they have a history.
+        let list = self.view.holders.as_ref().ok()?;
+        list.iter().filter_map(|holder| Some((holder, recent(holder, holder.used()?)?))).max_by_key(by_size)
     }
 
     /// The largest holder of the moment.

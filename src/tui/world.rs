@@ -7,7 +7,7 @@ use super::options::DashboardOptions;
 use super::theme::{Role, Styles};
 use super::wallclock::WallClock;
 use super::widgets::glyphs::{ASCII, Glyphs, UNICODE};
-use crate::domain::{Bytes, DeviceId, Gpu, HolderView, Snapshot, Timestamp};
+use crate::domain::{Bytes, DeviceId, DeviceState, Gpu, HolderView, Snapshot, Timestamp};
 use ratatui::style::Style;
 
 /// The world at the moment looked at.
@@ -83,6 +83,19 @@ impl<'a> World<'a> {
     /// The wall-clock time of a moment, `14:03:22`; nothing before the stream has begun.
     pub fn time(&self, t: Timestamp) -> String {
         self.clock.map_or_else(String::new, |clock| clock.time(t))
+    }
+
+    /// Why nothing is known of a card at the moment of the past, in a few words.
+    pub fn why_blank(&self, card: &Card<'_>) -> String {
+        let view = card.view;
+        let since = || self.time(view.state_since);
+        match (view.state, self.moment() >= view.state_since) {
+            _ if view.series.first().is_some_and(|first| self.moment() < first) => "it was not watched yet".to_owned(),
+            (DeviceState::Lost, true) => format!("the card was lost at {}", since()),
+            (DeviceState::Stalled, true) => format!("the driver does not answer since {}", since()),
+            (DeviceState::Failed, true) => format!("the card can't be read since {}", since()),
+            _ => "a gap: the card or its driver did not answer".to_owned(),
+        }
     }
 
     /// The selected card.

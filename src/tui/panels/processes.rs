@@ -144,8 +144,8 @@ fn title(world: &World<'_>, look: &Look, holders: usize, shown: Option<RangeIncl
 /// Why there is no row.
 fn empty(world: &World<'_>, look: &Look) -> String {
     let missing = world.selected(look).and_then(|card| card.view.holders.as_ref().err());
-    if let Some((card, t)) = world.selected(look).zip(world.past).filter(|(card, _)| card.is_blank(world.past)) {
-        return format!("Nothing is known of this moment: {}.", card.why_blank(t));
+    if let Some(card) = world.selected(look).filter(|card| card.is_blank(world.past)) {
+        return format!("Nothing is known of this moment: {}.", world.why_blank(card));
     }
     match missing {
         Some(missing) if world.past.is_none() => format!("The processes of this card can't be listed: {missing}."),

@@ -20,7 +20,7 @@ pub struct Status;
 
 impl Panel for Status {
     fn render(&mut self, world: &World<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
-        let sentence = sentence(world, look);
+        let sentence = look.note.clone().unwrap_or_else(|| sentence(world, look));
         let mut room = area.width.saturating_sub(2);
         if area.height == 1 {
             let help = hint(world, Action::Help, "help");
@@ -103,7 +103,7 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     let figures = &card.figures;
     let gpu = card.gpu();
     if let Some(t) = world.past.filter(|_| card.is_blank(world.past)) {
-        return format!("GPU {gpu} at {}: nothing is known of this moment; {}.", world.time(t), card.why_blank(t));
+        return format!("GPU {gpu} at {}: nothing is known of this moment; {}.", world.time(t), world.why_blank(card));
     }
     let mut out = match world.past {
         Some(t) => format!("GPU {gpu} at {}", world.time(t)),

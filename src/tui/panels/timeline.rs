@@ -157,7 +157,7 @@ impl Panel for Timeline {
         plot_of.render(plot, buf);
         beginning(world, card, window, plot, buf);
         if right > 0 {
-            levels(world, card, top, total.is_some(), right, plot, buf);
+            levels(world, look, card, top, total.is_some(), right, plot, buf);
         }
         if marks > 0 {
             lane(world, window, plot, buf);
@@ -185,9 +185,10 @@ fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut 
             world.now.since(end)
         );
     } else if let Some(cursor) = look.cursor {
-        let what = match world.past.filter(|_| card.is_blank(world.past)) {
-            Some(t) => format!("nothing known, {}", card.why_blank(t)),
-            None => format!("{} GiB used", gib(card.figures.used)),
+        let what = if card.is_blank(world.past) {
+            format!("nothing known, {}", world.why_blank(card))
+        } else {
+            format!("{} GiB used", gib(card.figures.used))
         };
         title = format!("GPU {}  {}  at {}: {what}", card.gpu(), card.name(), world.time(cursor));
     }
@@ -226,7 +227,8 @@ fn row_of(value: Bytes, top: Bytes, rows: u16) -> u16 {
 }
 
 /// What the levels at the right edge are: the capacity, the newest value, the peak.
-fn levels(world: &World<'_>, card: &Card<'_>, top: Bytes, capacity: bool, room: u16, plot: Rect, buf: &mut Buffer) {
+#[expect(clippy::too_many_arguments)]
+fn levels(world: &World<'_>, look: &Look, card: &Card<'_>, top: Bytes, capacity: bool, room: u16, plot: Rect, buf: &mut Buffer) {
     let mut taken = Vec::with_capacity(3);
     let old = !card.is_fresh() && world.past.is_none();
     let word = match (world.past.is_some(), old) {
@@ -234,9 +236,11 @@ fn levels(world: &World<'_>, card: &Card<'_>, top: Bytes, capacity: bool, room: 
         (false, true) => "last known",
         (false, false) => "now",
     };
+    // Panned, the right edge is not now.
+    let panned = look.end.is_some() && look.cursor.is_none();
     let labels = [
         (Some(top).filter(|_| capacity), "capacity", Role::Capacity),
-        (card.figures.used, word, if old { Role::Dim } else { Role::Line }),
+        (card.figures.used.filter(|_| !panned), word, if old { Role::Dim } else { Role::Line }),
         (card.peak.map(|(_, peak)| peak), "peak", Role::Dim),
     ];
     for (value, word, role) in labels {
