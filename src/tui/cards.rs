@@ -100,6 +100,8 @@ pub struct Card<'a> {
     pub view: &'a Arc<DeviceView>,
     /// A MIG instance below its parent.
     pub is_instance: bool,
+    /// The last MIG instance of its parent.
+    pub is_last: bool,
     /// Figures of the moment.
     pub figures: Figures,
     /// The age of the figures, where they are old.
@@ -158,6 +160,9 @@ impl<'a> Card<'a> {
                 cards.push(Self::new(instance, true, past, now));
                 cards[parent].has_instances = true;
             }
+            if let Some(last) = cards.last_mut() {
+                last.is_last = last.is_instance;
+            }
         }
         cards
     }
@@ -175,7 +180,7 @@ impl<'a> Card<'a> {
             Some(t) => peak_until(view.peak, &view.series, t).map(|(at, peak)| (at, peak.max(figures.used.unwrap_or(peak)))),
         };
         let recent = figures.used.and_then(|used| Recent::of(&view.series, past.unwrap_or(now), Some(used)));
-        Self { view, is_instance, figures, stale, peak, recent, has_instances: false }
+        Self { view, is_instance, is_last: false, figures, stale, peak, recent, has_instances: false }
     }
 
     /// The key of the device.

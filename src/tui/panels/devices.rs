@@ -139,14 +139,13 @@ fn header(world: &World<'_>, columns: &Columns, area: Rect, buf: &mut Buffer) {
         let label = (value / GIB).to_string();
         let at = x + (u128::from(value) * u128::from(width) / u128::from(scale)) as u16;
         let start = if value == 0 { at } else { at.saturating_sub(label.len() as u16 / 2) };
-        if start >= free_from && start + label.len() as u16 <= x + width {
+        // The last place is the unit's.
+        if start >= free_from && start + label.len() as u16 + 4 <= x + width {
             free_from = put(buf, start, area.y, 5, &label, dim) + 1;
         }
         value += step;
     }
-    if free_from + 4 <= x + width {
-        put_right(buf, x + width, area.y, 3, "GiB", dim);
-    }
+    put_right(buf, x + width, area.y, 3, "GiB", dim);
 }
 
 /// The smallest round number of GiB of which at most `most` fit into `scale`.
@@ -165,7 +164,14 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
         put(buf, area.x, area.y, 1, encode(world.glyphs.marker, &mut [0; 4]), world.style(Role::Strong));
     }
     if card.is_instance {
-        put(buf, area.x + 2, area.y, 1, encode(world.glyphs.branch, &mut [0; 4]), world.style(Role::Rule));
+        put(
+            buf,
+            area.x + 2,
+            area.y,
+            1,
+            encode(world.glyphs.branches[usize::from(card.is_last)], &mut [0; 4]),
+            world.style(Role::Rule),
+        );
     }
     put_right(buf, area.x + 5, area.y, 3, &gpu, if selected { world.style(Role::Strong) } else { text });
     put(buf, columns.name.0, area.y, columns.name.1, &fit_words(card.name(), columns.name.1), text);

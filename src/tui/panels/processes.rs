@@ -86,7 +86,8 @@ impl Panel for Processes {
         self.offset = list::scroll(self.offset, at, rows.len(), self.height);
         let shown = self.offset + 1..=(self.offset + self.height).min(rows.len());
         let shown = (rows.len() > self.height && self.height > 0).then_some(shown);
-        title(world, look, holders, shown, Rect { height: 1, ..area }, buf);
+        let by_hidden = self.titles.1.iter().all(|(column, ..)| *column != look.sort);
+        title(world, look, holders, shown, by_hidden, Rect { height: 1, ..area }, buf);
         for (y, row) in (y + 1..).zip(rows.iter().skip(self.offset).take(self.height)) {
             let selected = look.row.as_ref() == Some(&row.key());
             render_row(row, selected, world, look, &self.titles.1, Rect { y, height: 1, ..area }, buf);
@@ -105,7 +106,15 @@ impl Panel for Processes {
     }
 }
 
-fn title(world: &World<'_>, look: &Look, holders: usize, shown: Option<RangeInclusive<usize>>, area: Rect, buf: &mut Buffer) {
+fn title(
+    world: &World<'_>,
+    look: &Look,
+    holders: usize,
+    shown: Option<RangeInclusive<usize>>,
+    by_hidden: bool,
+    area: Rect,
+    buf: &mut Buffer,
+) {
     let place = world.selected(look).map_or("all cards".to_owned(), |card| format!("GPU {}", card.gpu()));
     let when = match look.cursor {
         Some(_) if world.past.is_some() => format!(" at {}", world.time(world.moment())),
@@ -129,7 +138,14 @@ fn title(world: &World<'_>, look: &Look, holders: usize, shown: Option<RangeIncl
         _ => format!("{holders} processes"),
     };
     let rows = shown.map_or(String::new(), |rows| format!(", rows {} to {}", rows.start(), rows.end()));
-    let title = format!("{many} on {place}{when}{rows}");
+    // A column that has no place here can't show the arrow.
+    let info = &COLUMNS[look.sort.min(COLUMNS.len() - 1)];
+    let by = if by_hidden {
+        format!(", by {}{}", info.title, world.glyphs.sorted[usize::from(!look.descending)])
+    } else {
+        String::new()
+    };
+    let title = format!("{many} on {place}{when}{rows}{by}");
     let right = world.snapshot.host.filter(|_| !world.has_host_row).map_or_else(String::new, host::short);
     Rule {
         title: &title,

@@ -4,10 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use strum::IntoEnumIterator;
 
-use super::super::action::{ACTIONS, Action};
+use super::super::action::{ACTIONS, Action, ActionInfo};
 use super::super::cards::{Card, Slice};
 use super::super::columns::relation;
-use super::super::look::{Focus, Look};
+use super::super::look::{Focus, Layer, Look, Selection};
 use super::super::rows::{Row, RowKind, rows};
 use super::super::theme::Role;
 use super::super::widgets::text::{Pen, fit_clauses, put, put_right, width};
@@ -35,20 +35,38 @@ impl Panel for Status {
             // How to get help and how to leave are shown before all others.
             let last = |action| matches!(action, Action::Help | Action::Quit);
             let columns = |keys: &str, hint: &str| width(keys) + hint.len() as u16 + 3;
-            let hints = || ACTIONS.iter().filter(|info| !info.hint.is_empty());
+            let hints = || ACTIONS.iter().map(|info| (info, hint_of(info, look))).filter(|(_, hint)| !hint.is_empty());
             let kept: u16 = hints()
-                .filter(|info| last(info.action))
-                .map(|info| columns(&keys(world, info.action).unwrap_or_default(), info.hint))
+                .filter(|(info, _)| last(info.action))
+                .map(|(info, hint)| columns(&keys(world, info.action).unwrap_or_default(), hint))
                 .sum();
-            for info in hints() {
+            for (info, hint) in hints() {
                 let Some(keys) = keys(world, info.action) else { continue };
                 let others = if last(info.action) { 0 } else { kept };
-                if pen.left() + 2 >= columns(&keys, info.hint) + others {
-                    pen.put(&keys, world.style(Role::Strong)).skip(1).put(info.hint, world.style(Role::Dim)).skip(2);
+                if pen.left() + 2 >= columns(&keys, hint) + others {
+                    pen.put(&keys, world.style(Role::Strong)).skip(1).put(hint, world.style(Role::Dim)).skip(2);
                 }
             }
         }
         put(buf, area.x + 1, area.y, room, &fit_clauses(&sentence, room), world.style(Role::Text));
+    }
+}
+
+/// The word for what a key does now; empty where it does nothing worth the room.
+fn hint_of(info: &ActionInfo, look: &Look) -> &'static str {
+    match (look.layer, info.action) {
+        (Some(Layer::Sort), Action::Up) => "choose",
+        (Some(Layer::Sort), Action::Open) => "sort by it",
+        (Some(Layer::Sort), Action::Reverse) => "turn round",
+        (Some(_), Action::Back) => "close",
+        (Some(_), Action::Quit) => info.hint,
+        (Some(_), _) => "",
+        (None, Action::Freeze) if look.cursor.is_some() => "go on",
+        (None, Action::Earlier) if look.cursor.is_some() => "cursor",
+        (None, Action::Back) if look.end.is_some() && look.cursor.is_none() => "to now",
+        (None, Action::All) if look.selection == Selection::All => "one card",
+        (None, Action::Open) if look.large => "small",
+        _ => info.hint,
     }
 }
 

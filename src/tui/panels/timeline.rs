@@ -293,25 +293,29 @@ pub fn time_axis(world: &World<'_>, look: &Look, window: Window, plot: Rect, buf
     let step = super::super::wallclock::WallClock::step(Period(window.column.0 * 16));
     let now = (look.end.is_none() && look.cursor.is_none()).then_some("now");
     let end = plot.right().saturating_sub(now.map_or(0, |now| now.len() as u16 + 1));
+    let cursor = look.cursor.and_then(|cursor| {
+        let at = window.column_of(Timestamp(cursor.0.saturating_sub(1)))?;
+        let label = clock.time(cursor);
+        let columns = width(&label);
+        let start = (plot.x + at).saturating_sub(columns / 2).clamp(plot.x, plot.right().saturating_sub(columns).max(plot.x));
+        Some((start, columns, label))
+    });
+    // A tick that the cursor's time would cut is left out.
+    let is_covered =
+        |from: u16, to: u16| cursor.as_ref().is_some_and(|(start, columns, _)| from <= start + columns && *start <= to);
     let mut free = plot.x;
     for (t, label) in clock.ticks(from, to, step) {
         let Some(at) = window.column_of(t) else { continue };
         let columns = width(&label);
         let start = (plot.x + at).saturating_sub(columns / 2);
-        if start >= free && start + columns <= end {
+        if start >= free && start + columns <= end && !is_covered(start, start + columns) {
             free = put(buf, start, y, columns, &label, dim) + 1;
         }
     }
     if let Some(now) = now {
         put_right(buf, plot.right(), y, 3, now, world.style(Role::Text));
     }
-    if let Some((cursor, at)) =
-        look.cursor.and_then(|cursor| Some((cursor, window.column_of(Timestamp(cursor.0.saturating_sub(1)))?)))
-    {
-        let label = clock.time(cursor);
-        let columns = width(&label);
-        let start = (plot.x + at).saturating_sub(columns / 2).clamp(plot.x, plot.right().saturating_sub(columns).max(plot.x));
-        fill(buf, start.saturating_sub(1), y, columns + 2, ' ', dim);
+    if let Some((start, columns, label)) = cursor {
         put(buf, start, y, columns, &label, world.style(Role::Notice));
     }
 }
