@@ -111,9 +111,9 @@ pub static ACTIONS: &[ActionInfo] = actions![
     PageDown "page-down" Everywhere ["pgdn"] "" "One page down";
     First "first" Everywhere ["home" "g"] "" "The first row";
     Last "last" Everywhere ["end" "G"] "" "The last row";
-    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Move the arrows between cards and processes";
+    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Switch the up and down keys between cards and processes";
     Open "open" Everywhere ["enter"] "large" "Make the timeline large; in a menu, choose";
-    All "all" Dashboard ["a"] "all cards" "Show all cards at once instead of one";
+    All "all" Dashboard ["a"] "all cards" "Show all cards at once; again for one";
     Sort "sort" Dashboard ["s" "f6"] "sort" "Choose the column that processes are sorted by";
     Reverse "reverse" Dashboard ["r"] "" "Turn the order of the processes round";
     Freeze "freeze" Dashboard ["f"] "freeze" "Freeze: stop at this moment and look around; again to go on";
@@ -125,7 +125,7 @@ pub static ACTIONS: &[ActionInfo] = actions![
     ZoomOut "zoom-out" Dashboard ["-"] "" "Show more time (up to 7 days)";
     Theme "theme" Dashboard ["T"] "" "The next theme";
     Redraw "redraw" Everywhere ["ctrl-l"] "" "Draw the whole screen again";
-    Back "back" Everywhere ["esc"] "" "Close what is on top: help, menu, freeze, past, large timeline, one card. Never quits";
+    Back "back" Everywhere ["esc"] "" "Close what is on top: help, menu, freeze, past, large timeline, all cards. Never quits";
     Suspend "suspend" Everywhere ["ctrl-z"] "" "Back to the shell; fg returns";
     Help "help" Dashboard ["?" "h" "f1"] "help" "This list; type to search it";
     Quit "quit" Everywhere ["q" "f10" "ctrl-c"] "quit" "Quit";

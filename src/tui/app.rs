@@ -6,13 +6,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::action::{Action, Scope};
+use super::cards::{Card, Slice};
 use super::keymap::{Key, Keymap};
 use super::layout::Layout;
 use super::look::{Focus, Layer, Look, Selection};
 use super::msg::{Effect, Msg};
 use super::options::DashboardOptions;
 use super::panels::{PANELS, Panel, PanelId};
-use super::theme::{Styles, THEMES, Theme};
+use super::theme::{Role, Styles, THEMES, Theme};
 use super::world::World;
 use crate::domain::{DeviceView, Missing, Period, Snapshot, Timestamp};
 
@@ -117,6 +118,7 @@ impl App {
         if area.is_empty() {
             return;
         }
+        buf.set_style(area, self.styles[Role::Ground]);
         let (snapshot, frozen) = self.picture();
         let mut world = World::new(&snapshot, self.now, frozen, &self.look, (&self.options, &self.styles, &self.keymap));
         self.table_rows = self.table_rows.max(world.table_rows());
@@ -143,7 +145,7 @@ impl App {
         }
     }
 
-    /// Selects the fullest card once every card has answered or had its time, unless the user was faster. Later on the selection is the
+    /// Selects the fullest card with memory of mine that is busy, or else the fullest, once every card has answered or had its time, unless the user was faster. Later on the selection is the
     /// user's: a screen that jumps to another card by itself can't be read.
     fn settle(&mut self) {
         let devices = &self.snapshot.devices;
@@ -152,22 +154,27 @@ impl App {
         }
         let since = *self.first_cards.get_or_insert(self.now);
         let pending = |missing: &Missing| *missing == Missing::Pending && self.now.since(since) < PATIENCE;
-        if self.look.selection != Selection::Pending || devices.iter().any(|view| view.memory.as_ref().is_err_and(pending)) {
+        if self.look.selection != Selection::Pending
+            || devices.iter().any(|view| view.memory.as_ref().is_err_and(pending) || view.holders.as_ref().is_err_and(pending))
+        {
             return;
         }
-        let fullness = |view: &crate::domain::DeviceView| {
-            let (used, total) = (view.used().ok()?, view.total().ok()?);
-            (total.0 > 0).then(|| used.0 as f64 / total.0 as f64)
+        let cards = Card::all(&self.snapshot, None, self.now);
+        // What goes on at my own work is asked first; where nothing does, what is fullest.
+        let is_mine = |card: &&Card<'_>| {
+            let held = |slice: Slice| card.figures.slices[slice as usize] > 0;
+            (held(Slice::Job) || held(Slice::Mine)) && !card.view.utilization.as_ref().is_ok_and(|percent| *percent < 1.0)
         };
-        let fullest = devices.iter().filter(|view| view.device.parent.is_none()).max_by(|a, b| {
-            fullness(a).partial_cmp(&fullness(b)).unwrap_or(std::cmp::Ordering::Equal).then(b.gpu().cmp(&a.gpu()))
-        });
-        if let Some(view) = fullest {
-            self.look.selection = Selection::One(view.device.id.clone());
+        let fullest =
+            |a: &&Card<'_>, b: &&Card<'_>| a.recent_fullness().total_cmp(&b.recent_fullness()).then(b.gpu().cmp(&a.gpu()));
+        let whole = || cards.iter().filter(|card| !card.is_instance);
+        if let Some(card) = whole().filter(is_mine).max_by(fullest).or_else(|| whole().max_by(fullest)) {
+            self.look.selection = Selection::One(card.view.device.id.clone());
         }
     }
 
     fn press(&mut self, key: Key) -> Option<Effect> {
+        self.look.note = None;
         let scope = if self.look.layer == Some(Layer::Help) { Scope::Everywhere } else { Scope::Dashboard };
         let action = self.keymap.action(scope, key);
         if self.look.layer == Some(Layer::Help) {
@@ -209,7 +216,7 @@ impl App {
             Action::Reverse => self.look.descending = !self.look.descending,
             Action::Theme => self.next_theme(),
             Action::Freeze => self.toggle_freeze(),
-            Action::All => self.look.selection = Selection::All,
+            Action::All => self.toggle_all(),
             Action::Open => self.look.large = !self.look.large,
             Action::Focus => {
                 self.look.focus = match self.look.focus {
@@ -256,7 +263,7 @@ impl App {
         self.panels[PanelId::Help as usize] = (PANELS[PanelId::Help as usize].new)();
     }
 
-    /// Closes what is on top: freeze, past, large timeline, one card.
+    /// Closes what is on top: freeze, past, large timeline, all cards.
     fn back(&mut self) {
         if self.look.cursor.is_some() || self.look.end.is_some() {
             self.thaw();
@@ -264,9 +271,23 @@ impl App {
             self.look.large = false;
         } else if self.look.focus == Focus::Processes {
             self.look.focus = Focus::Devices;
-        } else {
-            self.look.selection = Selection::All;
+        } else if self.look.selection == Selection::All {
+            self.toggle_all();
         }
+    }
+
+    /// All cards at once, or back to the one before.
+    fn toggle_all(&mut self) {
+        let before = match std::mem::take(&mut self.look.selection) {
+            Selection::All => self.look.single.take().map_or(Selection::Pending, Selection::One),
+            Selection::One(id) => {
+                self.look.single = Some(id);
+                Selection::All
+            }
+            Selection::Pending => Selection::All,
+        };
+        self.look.selection = before;
+        self.settle();
     }
 
     fn toggle_freeze(&mut self) {
@@ -297,6 +318,7 @@ impl App {
         if let Ok(theme) = Theme::parse(THEMES[next].text) {
             self.styles = Styles::new(&theme, self.options.palette);
             self.theme = Some(next);
+            self.look.note = Some(format!("Theme {}: {}.", THEMES[next].name, theme.title()));
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use strum::EnumCount;
 
 use super::theme::Role;
-use crate::domain::{Bytes, DeviceState, DeviceView, Gpu, HolderView, MemoryKind, Period, Relation, Snapshot, Timestamp};
+use crate::domain::{Bytes, DeviceState, DeviceView, Gpu, HolderView, MemoryKind, Period, Relation, Series, Snapshot, Timestamp};
 
 /// A slice of a card's memory; `total` is the sum of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumCount, strum::EnumIter)]
@@ -100,11 +100,47 @@ pub struct Card<'a> {
     pub view: &'a Arc<DeviceView>,
     /// A MIG instance below its parent.
     pub is_instance: bool,
+    /// The last MIG instance of its parent.
+    pub is_last: bool,
     /// Figures of the moment.
     pub figures: Figures,
     /// The age of the figures, where they are old.
     pub stale: Option<Period>,
+    /// The largest used memory up to the moment.
+    pub peak: Option<Peak>,
+    /// The smallest and the largest used memory of the last half minute.
+    pub recent: Option<Recent>,
+    /// A whole GPU whose MIG instances are told apart: they speak for it.
+    pub has_instances: bool,
 }
+
+/// The smallest and the largest value of the half minute before a moment: calm where the value itself swings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recent {
+    /// The smallest.
+    pub min: Bytes,
+    /// The largest.
+    pub max: Bytes,
+}
+
+impl Recent {
+    /// Of a history, with the value of the moment itself.
+    pub fn of(series: &Series, t: Timestamp, value: Option<Bytes>) -> Option<Self> {
+        let second = Timestamp(t.0 / 1_000_000 * 1_000_000);
+        // 31 s: a span of whole seconds that is read from buckets of one second, not of ten.
+        let bucket = series.span(second.back(Period::secs(30)), Period::secs(31), t);
+        let (min, max) = (bucket.min().or(value)?, bucket.max().or(value)?);
+        Some(Self { min: min.min(value.unwrap_or(min)), max: max.max(value.unwrap_or(max)) })
+    }
+
+    /// Whether it moved by less than a fiftieth.
+    pub fn is_steady(self) -> bool {
+        self.max.0 - self.min.0 <= self.max.0 / 50
+    }
+}
+
+/// The largest value up to a moment, and when it was; without a time where only the histories still know it.
+pub type Peak = (Option<Timestamp>, Bytes);
 
 /// How old figures may be before they are shown as old, where the pace is not known.
 const FRESH: Period = Period::secs(2);
@@ -119,8 +155,13 @@ impl<'a> Card<'a> {
         };
         for view in snapshot.devices.iter().filter(|view| !known(view)) {
             cards.push(Self::new(view, false, past, now));
+            let parent = cards.len() - 1;
             for instance in snapshot.devices.iter().filter(|other| other.device.parent.as_ref() == Some(&view.device.id)) {
                 cards.push(Self::new(instance, true, past, now));
+                cards[parent].has_instances = true;
+            }
+            if let Some(last) = cards.last_mut() {
+                last.is_last = last.is_instance;
             }
         }
         cards
@@ -134,7 +175,12 @@ impl<'a> Card<'a> {
             Some(age) if age > patience || view.memory.is_err() || view.state != DeviceState::Ok => Some(age),
             _ => None,
         };
-        Self { view, is_instance, figures, stale }
+        let peak = match past {
+            None => view.peak.map(|(at, peak)| (Some(at), peak)),
+            Some(t) => peak_until(view.peak, &view.series, t).map(|(at, peak)| (at, peak.max(figures.used.unwrap_or(peak)))),
+        };
+        let recent = figures.used.and_then(|used| Recent::of(&view.series, past.unwrap_or(now), Some(used)));
+        Self { view, is_instance, is_last: false, figures, stale, peak, recent, has_instances: false }
     }
 
     /// The key of the device.
@@ -147,11 +193,23 @@ impl<'a> Card<'a> {
         self.view.state == DeviceState::Ok && self.stale.is_none()
     }
 
+    /// Whether nothing is known of it at the moment of the past that is looked at.
+    pub fn is_blank(&self, past: Option<Timestamp>) -> bool {
+        past.is_some_and(|t| is_gap(self.view, t))
+    }
+
     /// How full it is, from 0 to 1.
     pub fn fullness(&self) -> Option<f64> {
         let (used, total) = (self.figures.used?, self.figures.total?);
         let held = used.saturating_add(self.figures.reserved.unwrap_or_default());
         (total.0 > 0).then(|| held.0 as f64 / total.0 as f64)
+    }
+
+    /// How full it was at the most in the last half minute, from 0 to 1.
+    pub fn recent_fullness(&self) -> f64 {
+        let (Some(recent), total) = (self.recent, self.figures.extent()) else { return 0.0 };
+        let held = recent.max.saturating_add(self.figures.reserved.unwrap_or_default());
+        if total.0 > 0 { held.0 as f64 / total.0 as f64 } else { 0.0 }
     }
 
     /// The product's name, without what all have in common.
@@ -198,6 +256,9 @@ fn present(view: &DeviceView) -> Figures {
 /// the one nearest to the sum of the processes is taken, so that steps of a training run do not pass for memory that
 /// belongs to nobody.
 fn figures_at(view: &DeviceView, t: Timestamp, now: Timestamp) -> Figures {
+    if is_gap(view, t) {
+        return Figures { total: view.total().ok(), ..Figures::default() };
+    }
     let memory = view.last_memory.map(|(_, figures)| figures);
     let reserved = memory.and_then(|memory| memory.reserved);
     let sizes: Vec<(Relation, Bytes)> = holders_at(view, t).map(|(holder, used)| (holder.relation(), used)).collect();
@@ -224,6 +285,31 @@ fn figures_at(view: &DeviceView, t: Timestamp, now: Timestamp) -> Figures {
     }
     figures.slice(sizes.into_iter().chain([(Relation::Unknown, others)]), told);
     figures
+}
+
+/// Whether a moment lies in a gap: the card was watched, but not read then.
+fn is_gap(view: &DeviceView, t: Timestamp) -> bool {
+    !view.series.is_empty() && view.series.at(t).is_none()
+}
+
+/// The largest value up to `t`: the one that is kept with its time, or, where that came later, what the history knows.
+pub fn peak_until(kept: Option<(Timestamp, Bytes)>, series: &Series, t: Timestamp) -> Option<Peak> {
+    if let Some((at, peak)) = kept.filter(|(at, _)| *at <= t) {
+        return Some((Some(at), peak));
+    }
+    // Whole minutes from the coarse buckets, what is left from finer and finer ones: a bucket that ends after `t` would
+    // bring in the future.
+    let mut from = Timestamp(series.first()?.0 / 60_000_000 * 60_000_000);
+    let mut largest = series.at(t);
+    for width in [60_000_000, 10_000_000, 1_000_000, 100_000, 10_000] {
+        let to = Timestamp(t.0 / width * width);
+        if to > from {
+            // A first bucket of the coarser width may be gone; its finer ones hold no more than it did.
+            largest = largest.max(series.span(from, Period(to.0 - from.0), t).max());
+            from = to;
+        }
+    }
+    largest.map(|peak| (None, peak))
 }
 
 /// The span of the buckets in which the histories of processes still know a moment of that age.
@@ -276,22 +362,43 @@ impl Figures {
 }
 
 impl Card<'_> {
-    /// What is wrong with the card, in words; none while all is well.
+    /// What is wrong with the card, in few words; none while all is well.
     pub fn trouble(&self, now: Timestamp) -> Option<String> {
         let since = now.since(self.view.state_since);
-        let call = |before: &str, after: &str| self.view.call.map_or(String::new(), |call| format!("{before}{call}{after}"));
         match (self.view.state, &self.view.memory) {
-            (DeviceState::Stalled, _) => Some(format!("driver not answering {since}{}", call(" in ", ""))),
-            (DeviceState::Lost, _) => Some(format!("lost {since} ago{}", call(" (", ")"))),
+            (DeviceState::Stalled, _) => Some(format!("driver not answering {since}")),
+            (DeviceState::Lost, _) => Some(format!("lost {since} ago")),
             (DeviceState::Failed, Err(missing)) => Some(missing.to_string()),
-            (DeviceState::Failed, Ok(_)) => Some(format!("can't be read{}", call(": ", ""))),
+            (DeviceState::Failed, Ok(_)) => Some("can't be read".to_owned()),
             (DeviceState::Ok, Err(missing)) if self.figures.used.is_none() => Some(missing.to_string()),
             (DeviceState::Ok, _) => None,
         }
     }
 
+    /// The holder that held most in the last half minute, and how much; those that are gone count in the past alone.
+    pub fn largest_recently(&self, past: Option<Timestamp>, now: Timestamp) -> Option<(&Arc<HolderView>, Recent)> {
+        if self.is_blank(past) {
+            return None;
+        }
+        let recent = |holder: &Arc<HolderView>, used: Bytes| match &holder.series {
+            Some(series) => Recent::of(series, past.unwrap_or(now), Some(used)),
+            None => Some(Recent { min: used, max: used }),
+        };
+        let by_size = |(_, recent): &(&Arc<HolderView>, Recent)| recent.max;
+        if let Some(t) = past {
+            let held = holders_at(self.view, t);
+            return held.filter_map(|(holder, used)| Some((holder, recent(holder, used)?))).max_by_key(by_size);
+        }
+        // Newest lists are sorted: only the first ones can have the highest peak, and only they have a history.
+        let list = self.view.holders.as_ref().ok()?;
+        list.iter().filter_map(|holder| Some((holder, recent(holder, holder.used()?)?))).max_by_key(by_size)
+    }
+
     /// The largest holder of the moment.
     pub fn largest(&self, past: Option<Timestamp>) -> Option<(&Arc<HolderView>, Bytes)> {
+        if self.is_blank(past) {
+            return None;
+        }
         if let Some(t) = past {
             return holders_at(self.view, t).max_by_key(|(_, used)| *used);
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::rows::{Row, RowKind};
 use super::world::World;
 use crate::domain::bytes::three_digits;
-use crate::domain::{HolderView, Reading, Relation};
+use crate::domain::{Bytes, HolderView, Reading, Relation};
 
 /// What rows are ordered by. Missing values come last, whichever way round.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
@@ -81,7 +81,7 @@ pub static COLUMNS: &[Column] = &[
     Column {
         id: "kind",
         title: "kind",
-        width: 4,
+        width: 5,
         right: false,
         rank: 6,
         descending: false,
@@ -98,18 +98,22 @@ pub static COLUMNS: &[Column] = &[
         descending: true,
         help: "Memory on the card",
         text: |row, _| reading(&row.used, |used| three_digits(used.as_gib())),
-        // In steps of 16 MiB: rows keep their order while allocators breathe.
-        key: |row, _| row.used.as_ref().map_or(SortKey::Missing, |used| SortKey::Number((used.0 >> 24) as f64)),
+        key: |row, _| row.used.as_ref().map_or(SortKey::Missing, |used| SortKey::Number(as_shown(*used))),
     },
     Column {
         id: "share",
         title: "share",
-        width: 5,
+        width: 6,
         right: true,
         rank: 4,
         descending: true,
         help: "Percent of the card's memory",
-        text: |row, _| share(row).map_or(Cow::Borrowed(""), |share| format!("{share:.0}%").into()),
+        text: |row, _| {
+            share(row).map_or(Cow::Borrowed(""), |share| {
+                // Little is not nothing.
+                if share > 0.0 && share < 0.5 { "<1%".into() } else { format!("{share:.0}%").into() }
+            })
+        },
         key: |row, _| share(row).map_or(SortKey::Missing, |share| SortKey::Number(share.round())),
     },
     Column {
@@ -120,14 +124,8 @@ pub static COLUMNS: &[Column] = &[
         rank: 2,
         descending: true,
         help: "The most memory it was seen with, in GiB",
-        text: |row, _| {
-            let peak = row.holder().and_then(|holder| holder.peak);
-            peak.map_or(Cow::Borrowed(""), |(_, peak)| three_digits(peak.as_gib()).into())
-        },
-        key: |row, _| {
-            let peak = row.holder().and_then(|holder| holder.peak);
-            peak.map_or(SortKey::Missing, |(_, peak)| SortKey::Number((peak.0 >> 24) as f64))
-        },
+        text: |row, _| row.peak.map_or(Cow::Borrowed(""), |(_, peak)| three_digits(peak.as_gib()).into()),
+        key: |row, _| row.peak.map_or(SortKey::Missing, |(_, peak)| SortKey::Number(as_shown(peak))),
     },
     Column {
         id: "gpu%",
@@ -160,7 +158,7 @@ pub static COLUMNS: &[Column] = &[
         descending: true,
         help: "Memory of the host that is resident, in GiB",
         text: |row, world| usage(row, world, |usage| &usage.rss, |rss| three_digits(rss.as_gib())),
-        key: |row, world| usage_key(row, world, |usage| usage.rss.as_ref().ok().map(|rss| (rss.0 >> 24) as f64)),
+        key: |row, world| usage_key(row, world, |usage| usage.rss.as_ref().ok().map(|rss| as_shown(*rss))),
     },
     Column {
         id: "time",
@@ -195,6 +193,18 @@ pub fn relation(row: &Row<'_>) -> super::cards::Slice {
     }
 }
 
+/// A size as it stands in its column: rows are ordered by what can be seen, and keep their order while allocators
+/// breathe below the last digit.
+fn as_shown(size: Bytes) -> f64 {
+    let gib = size.as_gib();
+    let steps = match gib {
+        ..9.995 => 100.0,
+        ..99.95 => 10.0,
+        _ => 1.0,
+    };
+    (gib * steps).round() / steps
+}
+
 fn reading<'r, T>(reading: &Reading<T>, text: impl Fn(&T) -> String) -> Cow<'r, str> {
     reading.as_ref().map_or_else(|missing| Cow::Borrowed(missing.word()), |value| Cow::Owned(text(value)))
 }
@@ -226,7 +236,9 @@ fn usage<'r, T: 'r>(
     get: impl Fn(&'r crate::domain::ProcessUsage) -> &'r Reading<T>,
     text: impl Fn(&T) -> String,
 ) -> Cow<'r, str> {
-    usage_of(row, world).map_or(Cow::Borrowed(""), |usage| reading(get(usage), text))
+    // A process has them, but the past does not keep them.
+    let none = if world.past.is_some() && row.holder().is_some() { "-" } else { "" };
+    usage_of(row, world).map_or(Cow::Borrowed(none), |usage| reading(get(usage), text))
 }
 
 fn usage_key(row: &Row<'_>, world: &World<'_>, get: impl Fn(&crate::domain::ProcessUsage) -> Option<f64>) -> SortKey {

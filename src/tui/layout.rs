@@ -83,11 +83,15 @@ impl Layout {
     fn small(&mut self, area: Rect, look: &Look, cards: usize) {
         let mut rows = Rows { area, y: area.y };
         self.0[PanelId::Header as usize] = rows.take(1);
-        self.0[PanelId::Answer as usize] = rows.take(match (area.width, area.height) {
+        let answer = match (area.width, area.height) {
             (0..60, 12..) => 3,
             (0..100, 10..) => 2,
             _ => 1,
-        });
+        };
+        // Rows that are too few for a timeline: one is the legend's, the others are the answer's.
+        let spare = area.height.saturating_sub(3 + answer + (cards as u16).max(1));
+        let spare = if spare < 4 && !look.large { spare.saturating_sub(1) } else { 0 };
+        self.0[PanelId::Answer as usize] = rows.take(answer + spare);
         self.0[PanelId::Status as usize] = rows.take_last(1);
         let devices = (cards as u16).max(1) + 1;
         let rest = rows.left();

@@ -15,7 +15,7 @@ pub enum Focus {
 /// Which card is selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
-    /// None by hand yet: the fullest, as soon as all are known.
+    /// None by hand yet: the fullest of mine, as soon as all are known.
     #[default]
     Pending,
     /// All at once.
@@ -71,6 +71,10 @@ pub struct Look {
     pub focus: Focus,
     /// Which card.
     pub selection: Selection,
+    /// The card to go back to from all.
+    pub single: Option<DeviceId>,
+    /// What the last key did, where the picture does not show it.
+    pub note: Option<String>,
     /// Which process; none until one is chosen.
     pub row: Option<RowKey>,
     /// Index into [`SPANS`].
@@ -133,7 +137,11 @@ impl Look {
             let end = self.end.unwrap_or(limit).max(cursor);
             self.end = Some(end.min(cursor + self.span().min(end.since(Timestamp::ZERO))));
         } else {
-            let end = moved(self.end.unwrap_or(limit)).max(Timestamp(self.span().0.min(limit.0)));
+            let least = Timestamp(self.span().0.min(limit.0));
+            if !later && self.end.unwrap_or(limit) <= least {
+                self.note = Some("Nothing earlier: the picture begins with the first reading.".to_owned());
+            }
+            let end = moved(self.end.unwrap_or(limit)).max(least);
             self.end = (end < limit).then_some(end);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::cards::{Card, holders_at};
+use super::cards::{Card, Peak, holders_at, peak_until};
 use super::look::{Look, RowKey};
 use super::world::World;
 use crate::domain::{Bytes, Gpu, HolderView, Missing, Reading};
@@ -27,6 +27,8 @@ pub struct Row<'a> {
     pub kind: RowKind<'a>,
     /// Memory at the moment.
     pub used: Reading<Bytes>,
+    /// The most memory up to the moment.
+    pub peak: Option<Peak>,
     /// Total memory of the device, for the share.
     pub total: Option<Bytes>,
 }
@@ -62,26 +64,31 @@ pub fn rows<'a>(world: &World<'a>, look: &Look) -> Vec<Row<'a>> {
 
 fn card_rows<'a>(card: &Card<'a>, world: &World<'a>, alone: bool, rows: &mut Vec<Row<'a>>) {
     let (view, gpu, total) = (card.view, card.gpu(), card.figures.total);
-    let mut row = |kind, used| rows.push(Row { gpu, kind, used, total });
+    if card.is_blank(world.past) {
+        return;
+    }
+    let mut row = |kind, used, peak| rows.push(Row { gpu, kind, used, peak, total });
     if let Some(t) = world.past {
         for (holder, used) in holders_at(view, t) {
-            row(RowKind::Holder(holder), Ok(used));
+            let peak = holder.series.as_ref().and_then(|series| peak_until(holder.peak, series, t));
+            row(RowKind::Holder(holder), Ok(used), peak);
         }
         if let Some(others) = view.others.at(t).filter(|others| others.0 > 0) {
-            row(RowKind::Others, Ok(others));
+            row(RowKind::Others, Ok(others), None);
         }
     } else {
         for holder in view.holders.iter().flat_map(|list| list.iter()) {
-            row(RowKind::Holder(holder), holder.holder.used.clone());
+            let peak = holder.peak.map(|(at, peak)| (Some(at), peak));
+            row(RowKind::Holder(holder), holder.holder.used.clone(), peak);
         }
     }
     // Every card has a little of it: beside those of other cards only what is worth a row gets one.
     let least = if alone { 1 } else { 64 * crate::domain::bytes::MIB };
     match card.figures.unattributed {
-        Some(unattributed) if unattributed.0 >= least => row(RowKind::Unattributed, Ok(unattributed)),
+        Some(unattributed) if unattributed.0 >= least => row(RowKind::Unattributed, Ok(unattributed), None),
         None if world.past.is_none() && view.holders.as_ref().is_ok_and(|list| !list.is_empty()) => {
             let why = "the driver does not tell the memory of every process";
-            row(RowKind::Unattributed, Err(Missing::Unsupported(why.into())));
+            row(RowKind::Unattributed, Err(Missing::Unsupported(why.into())), None);
         }
         _ => {}
     }

@@ -9,6 +9,8 @@ pub use crate::config::Palette;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter, strum::EnumCount, strum::EnumString, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Role {
+    /// What everything stands on: the background, and the colour of what has none of its own.
+    Ground,
     /// Ordinary text and numbers.
     Text,
     /// Secondary or old.

@@ -4,10 +4,10 @@ use super::cards::Card;
 use super::keymap::Keymap;
 use super::look::{Look, Selection};
 use super::options::DashboardOptions;
-use super::theme::{Palette, Role, Styles};
+use super::theme::{Role, Styles};
 use super::wallclock::WallClock;
 use super::widgets::glyphs::{ASCII, Glyphs, UNICODE};
-use crate::domain::{Bytes, DeviceId, Gpu, HolderView, Snapshot, Timestamp};
+use crate::domain::{Bytes, DeviceId, DeviceState, Gpu, HolderView, Snapshot, Timestamp};
 use ratatui::style::Style;
 
 /// The world at the moment looked at.
@@ -85,6 +85,19 @@ impl<'a> World<'a> {
         self.clock.map_or_else(String::new, |clock| clock.time(t))
     }
 
+    /// Why nothing is known of a card at the moment of the past, in a few words.
+    pub fn why_blank(&self, card: &Card<'_>) -> String {
+        let view = card.view;
+        let since = || self.time(view.state_since);
+        match (view.state, self.moment() >= view.state_since) {
+            _ if view.series.first().is_some_and(|first| self.moment() < first) => "it was not watched yet".to_owned(),
+            (DeviceState::Lost, true) => format!("the card was lost at {}", since()),
+            (DeviceState::Stalled, true) => format!("the driver does not answer since {}", since()),
+            (DeviceState::Failed, true) => format!("the card can't be read since {}", since()),
+            _ => "a gap: the card or its driver did not answer".to_owned(),
+        }
+    }
+
     /// The selected card.
     pub fn selected<'b>(&'b self, look: &Look) -> Option<&'b Card<'a>> {
         match &look.selection {
@@ -106,11 +119,6 @@ impl<'a> World<'a> {
     /// The largest extent: the scale on which all bars are drawn.
     pub fn scale(&self) -> Bytes {
         self.cards.iter().map(|card| card.figures.extent()).max().unwrap_or_default()
-    }
-
-    /// Whether colours can't carry a meaning.
-    pub fn is_colourless(&self) -> bool {
-        self.options.palette == Palette::None
     }
 }
 

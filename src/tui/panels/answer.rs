@@ -3,20 +3,30 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::super::cards::{Card, Slice};
+use super::super::cards::{Card, Recent, Slice};
 use super::super::look::Look;
 use super::super::theme::Role;
-use super::super::widgets::text::{Pen, put, width};
+use super::super::widgets::text::{Pen, fit_clauses, put, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
-use crate::domain::{Bytes, Relation};
+use crate::domain::{Bytes, DeviceState, Gpu, Relation};
 
 /// The answer.
-pub struct Answer;
+#[derive(Default)]
+pub struct Answer {
+    /// The card that is called the fullest, until another is so by more than a step.
+    named: Named,
+}
+
+/// The card named last.
+pub type Named = Option<Gpu>;
+
+/// By how much of its memory another card must be fuller before it is named instead.
+const STEP: f64 = 0.02;
 
 impl Panel for Answer {
     fn render(&mut self, world: &World<'_>, _look: &Look, area: Rect, buf: &mut Buffer) {
-        let sentences = sentences(world);
+        let sentences = sentences(world, &mut self.named);
         if area.height == 1 {
             in_one_row(world, &sentences, area, buf);
         } else {
@@ -31,10 +41,13 @@ fn in_one_row(world: &World<'_>, sentences: &[(String, Role)], area: Rect, buf: 
     pen.skip(1);
     for (at, (text, role)) in sentences.iter().enumerate() {
         if at == 0 {
-            pen.put(text, world.style(*role));
+            let text = fit_clauses(text, pen.left());
+            pen.put(&text, world.style(*role));
         } else if at == 1 && sentences[0].1 == Role::Alert && pen.left() > 40 {
             // Bad news does not hide how full the others are.
-            pen.skip(2).put(text, world.style(*role));
+            pen.skip(2);
+            let text = fit_clauses(text, pen.left());
+            pen.put(&text, world.style(*role));
         } else if !pen.skip(2).put_whole(text, world.style(*role)) {
             break;
         }
@@ -66,14 +79,16 @@ fn in_rows(world: &World<'_>, sentences: &[(String, Role)], area: Rect, buf: &mu
 }
 
 /// What there is to say, most urgent first.
-pub fn sentences(world: &World<'_>) -> Vec<(String, Role)> {
+pub fn sentences(world: &World<'_>, named: &mut Named) -> Vec<(String, Role)> {
     let mut out = Vec::new();
     if let Some((call, since)) = world.snapshot.driver_stall {
         out.push((format!("The driver does not answer: {} in {call}.", world.now.since(since)), Role::Alert));
     }
     if world.past.is_none() {
         for card in &world.cards {
-            if let Some(trouble) = card.trouble(world.now).filter(|_| !card.is_fresh()) {
+            // One age for one event.
+            let told = world.snapshot.driver_stall.is_some() && card.view.state == DeviceState::Stalled;
+            if let Some(trouble) = card.trouble(world.now).filter(|_| !card.is_fresh() && !told) {
                 out.push((format!("GPU {}: {trouble}.", card.gpu()), Role::Alert));
             }
         }
@@ -91,7 +106,18 @@ pub fn sentences(world: &World<'_>) -> Vec<(String, Role)> {
         out.push(("All cards are free: nobody holds memory on them.".into(), Role::Text));
         return out;
     }
-    let fullest = fullest(world);
+    if let Some(t) = world.past.filter(|_| world.cards.iter().all(|card| card.is_blank(world.past))) {
+        let which = if world.cards.len() > 1 { "any card" } else { "the card" };
+        out.push((
+            format!("At {}: nothing is known of {which}; {}.", world.time(t), world.why_blank(&world.cards[0])),
+            Role::Text,
+        ));
+        return out;
+    }
+    let fullest = fullest(world, *named);
+    if world.past.is_none() {
+        *named = fullest.map(Card::gpu);
+    }
     if let Some(card) = fullest {
         out.push((about_fullest(world, card), Role::Text));
     }
@@ -106,27 +132,41 @@ fn is_idle(card: &Card<'_>) -> bool {
         && card.fullness().is_some_and(|fullness| fullness < 0.02)
 }
 
-/// The fullest card that answers; MIG parents are spoken for by their instances.
-fn fullest<'b, 'a>(world: &'b World<'a>) -> Option<&'b Card<'a>> {
+/// The card that answers and was fullest in the last half minute; MIG parents are spoken for by their instances. The one
+/// `named` before stays as long as no other is fuller by a step.
+fn fullest<'b, 'a>(world: &'b World<'a>, named: Named) -> Option<&'b Card<'a>> {
     let answers = |card: &&Card<'_>| world.past.is_some() || card.is_fresh();
-    world
-        .cards
-        .iter()
-        .filter(answers)
-        .filter(|card| card.figures.used.is_some())
-        .max_by(|a, b| a.fullness().unwrap_or(0.0).total_cmp(&b.fullness().unwrap_or(0.0)).then(b.gpu().cmp(&a.gpu())))
+    let cards = || world.cards.iter().filter(answers).filter(|card| card.figures.used.is_some() && !card.has_instances);
+    let fullest = cards().max_by(|a, b| a.recent_fullness().total_cmp(&b.recent_fullness()).then(b.gpu().cmp(&a.gpu())))?;
+    let before = named.filter(|_| world.past.is_none()).and_then(|gpu| cards().find(|card| card.gpu() == gpu));
+    Some(before.filter(|before| before.recent_fullness() + STEP >= fullest.recent_fullness()).unwrap_or(fullest))
 }
 
+/// Numbers of the last half minute: those of the moment swing with every step of a training run.
 fn about_fullest(world: &World<'_>, card: &Card<'_>) -> String {
     let figures = &card.figures;
     let name = if world.cards.len() > 1 { format!("GPU {} is fullest", card.gpu()) } else { format!("GPU {}", card.gpu()) };
     let when = world.past.map_or(String::new(), |t| format!("At {}: ", world.time(t)));
-    let left = match (figures.free, figures.total) {
-        (Some(free), Some(total)) => format!("{} of {} GiB left", gib(Some(free)), gib(Some(total))),
-        (Some(free), None) => format!("{} GiB in use, {} left on the host", gib(figures.used), gib(Some(free))),
-        _ => format!("{} GiB in use", gib(figures.used)),
+    // In the past the numbers are those of the moment, as everywhere on the screen.
+    let recent = card.recent.filter(|_| world.past.is_none());
+    let peak = recent.filter(|recent| !recent.is_steady()).map(|recent| recent.max);
+    let left = match (figures.free, figures.total, peak, figures.used) {
+        (Some(free), Some(total), Some(peak), Some(used)) => {
+            let least = Bytes((free.0 + used.0).saturating_sub(peak.0));
+            format!("peaks at {} of {} GiB ({} left)", gib(Some(peak)), gib(Some(total)), gib(Some(least)))
+        }
+        (Some(free), Some(total), ..) => format!("{} of {} GiB left", gib(Some(free)), gib(Some(total))),
+        (Some(free), None, Some(peak), _) => {
+            format!("peaks at {} GiB, {} left now on the host", gib(Some(peak)), gib(Some(free)))
+        }
+        (Some(free), None, ..) => format!("{} GiB in use, {} left on the host", gib(figures.used), gib(Some(free))),
+        _ => format!("{} GiB in use", gib(peak.or(figures.used))),
     };
-    let Some((holder, used)) = card.largest(world.past) else {
+    let largest = match world.past {
+        Some(_) => card.largest(world.past).map(|(holder, used)| (holder, Recent { min: used, max: used })),
+        None => card.largest_recently(None, world.now),
+    };
+    let Some((holder, held)) = largest else {
         let why = if card.view.holders.as_ref().is_ok_and(|list| list.is_empty()) { "; nobody holds memory there" } else { "" };
         return format!("{when}{name}: {left}{why}.");
     };
@@ -141,44 +181,70 @@ fn about_fullest(world: &World<'_>, card: &Card<'_>) -> String {
             .map_or("another user's".to_owned(), std::string::ToString::to_string),
     };
     let who = short_name(holder);
-    format!("{when}{name}: {left}; {who} ({}, {owner}) holds {} GiB.", holder.pid(), gib(Some(used)))
+    let holds = if held.is_steady() { "holds" } else { "up to" };
+    format!("{when}{name}: {left}; {who} ({}, {owner}) {holds} {} GiB.", holder.pid(), gib(Some(held.max)))
 }
 
-/// Other users' memory on each card.
+/// Other users' memory on each card, unless the first sentence has said it all.
 fn foreign(world: &World<'_>, fullest: Option<&Card<'_>>) -> Option<(String, Role)> {
-    let held: Vec<(&Card<'_>, u64)> = world
+    let held: Vec<(&Card<'_>, Recent)> = world
         .cards
         .iter()
-        .filter(|card| !card.is_instance)
-        .map(|card| (card, card.figures.slices[Slice::Foreign as usize]))
-        .filter(|(_, size)| *size > 0)
+        .filter(|card| !card.has_instances)
+        .filter_map(|card| Some((card, held_by_others(world, card)?)))
         .collect();
     let (card, size) = match held.as_slice() {
         [] => return None,
         [one] => *one,
         many => {
-            let total: u64 = many.iter().map(|(_, size)| size).sum();
-            return Some((format!("Other users hold {} GiB on {} cards.", gib(Some(Bytes(total))), many.len()), Role::Foreign));
+            let sum = |get: fn(&Recent) -> Bytes| many.iter().map(|(_, held)| get(held)).sum::<Bytes>();
+            let total = Recent { min: sum(|held| held.min), max: sum(|held| held.max) };
+            let upto = if total.is_steady() { "" } else { "up to " };
+            return Some((
+                format!("Other users hold {upto}{} GiB on {} cards.", gib(Some(total.max)), many.len()),
+                Role::Foreign,
+            ));
         }
     };
-    let mut users: Vec<&str> = card
-        .view
-        .holders
-        .iter()
-        .flat_map(|list| list.iter())
-        .filter(|holder| holder.relation() == Relation::Foreign)
-        .filter_map(|holder| holder.process.as_ref()?.user.as_deref().ok())
-        .collect();
+    let is_fullest = fullest.is_some_and(|fullest| fullest.gpu() == card.gpu());
+    let foreigners = || {
+        let list = card.view.holders.iter().flat_map(|list| list.iter());
+        list.filter(|holder| holder.relation() == Relation::Foreign)
+    };
+    if is_fullest
+        && world.past.is_none()
+        && foreigners().count() == 1
+        && card.largest_recently(None, world.now).is_some_and(|(holder, _)| holder.relation() == Relation::Foreign)
+    {
+        return None;
+    }
+    let mut users: Vec<&str> = foreigners().filter_map(|holder| holder.process.as_ref()?.user.as_deref().ok()).collect();
     users.sort_unstable();
     users.dedup();
     let (who, verb) = match users.as_slice() {
         [one] if world.past.is_none() => (*one, "holds"),
         _ => ("Other users", "hold"),
     };
-    let place = if fullest.is_some_and(|fullest| fullest.gpu() == card.gpu()) {
-        "there".to_owned()
-    } else {
-        format!("on GPU {}", card.gpu())
+    let place = if is_fullest { "there".to_owned() } else { format!("on GPU {}", card.gpu()) };
+    let upto = if size.is_steady() { "" } else { "up to " };
+    Some((format!("{who} {verb} {upto}{} GiB {place}.", gib(Some(size.max))), Role::Foreign))
+}
+
+/// What other users hold of a card: of the last half minute, or at the moment of the past.
+fn held_by_others(world: &World<'_>, card: &Card<'_>) -> Option<Recent> {
+    let slice = Bytes(card.figures.slices[Slice::Foreign as usize]);
+    if slice == Bytes::ZERO {
+        return None;
+    }
+    let Some(list) = card.view.holders.as_ref().ok().filter(|_| world.past.is_none()) else {
+        return Some(Recent { min: slice, max: slice });
     };
-    Some((format!("{who} {verb} {} GiB {place}.", gib(Some(Bytes(size)))), Role::Foreign))
+    let mut all = Recent { min: Bytes::ZERO, max: Bytes::ZERO };
+    for holder in list.iter().filter(|holder| holder.relation() == Relation::Foreign) {
+        let used = holder.used().unwrap_or_default();
+        let one = holder.series.as_ref().and_then(|series| Recent::of(series, world.now, Some(used)));
+        let one = one.unwrap_or(Recent { min: used, max: used });
+        all = Recent { min: all.min.saturating_add(one.min), max: all.max.saturating_add(one.max) };
+    }
+    Some(all)
 }

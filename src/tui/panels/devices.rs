@@ -139,14 +139,13 @@ fn header(world: &World<'_>, columns: &Columns, area: Rect, buf: &mut Buffer) {
         let label = (value / GIB).to_string();
         let at = x + (u128::from(value) * u128::from(width) / u128::from(scale)) as u16;
         let start = if value == 0 { at } else { at.saturating_sub(label.len() as u16 / 2) };
-        if start >= free_from && start + label.len() as u16 <= x + width {
+        // The last place is the unit's.
+        if start >= free_from && start + label.len() as u16 + 4 <= x + width {
             free_from = put(buf, start, area.y, 5, &label, dim) + 1;
         }
         value += step;
     }
-    if free_from + 4 <= x + width {
-        put_right(buf, x + width, area.y, 3, "GiB", dim);
-    }
+    put_right(buf, x + width, area.y, 3, "GiB", dim);
 }
 
 /// The smallest round number of GiB of which at most `most` fit into `scale`.
@@ -165,15 +164,22 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
         put(buf, area.x, area.y, 1, encode(world.glyphs.marker, &mut [0; 4]), world.style(Role::Strong));
     }
     if card.is_instance {
-        put(buf, area.x + 2, area.y, 1, encode(world.glyphs.branch, &mut [0; 4]), world.style(Role::Rule));
+        put(
+            buf,
+            area.x + 2,
+            area.y,
+            1,
+            encode(world.glyphs.branches[usize::from(card.is_last)], &mut [0; 4]),
+            world.style(Role::Rule),
+        );
     }
     put_right(buf, area.x + 5, area.y, 3, &gpu, if selected { world.style(Role::Strong) } else { text });
     put(buf, columns.name.0, area.y, columns.name.1, &fit_words(card.name(), columns.name.1), text);
     let util = match (&card.view.utilization, world.past) {
-        (_, Some(_)) => String::new(),
+        (_, Some(_)) => "-".to_owned(),
         (Ok(percent), None) if !old => format!("{percent:.0}%"),
         (Err(missing), None) if !old => missing.word().to_owned(),
-        _ => "-".to_owned(),
+        _ => "N/A".to_owned(),
     };
     put_right(buf, columns.util, area.y, 5, &util, text);
 
@@ -187,7 +193,7 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
     put_right(buf, columns.used, area.y, 5, &gib(card.figures.used), text);
     put_right(buf, columns.free, area.y, 5, &gib(card.figures.free), if old { text } else { world.style(Role::Strong) });
     if let Some(peak) = columns.peak {
-        put_right(buf, peak, area.y, 5, &gib(card.view.peak.map(|(_, peak)| peak)), text);
+        put_right(buf, peak, area.y, 5, &gib(card.peak.map(|(_, peak)| peak)), text);
     }
     if let Some((x, width)) = columns.note {
         let mut pen = Pen::new(buf, Rect { x, width, ..area });
@@ -210,6 +216,10 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
 /// Who holds most.
 fn note(world: &World<'_>, card: &Card<'_>, pen: &mut Pen<'_>) {
     let dim = world.style(Role::Dim);
+    if card.is_blank(world.past) {
+        pen.put("nothing known then", dim);
+        return;
+    }
     if let Some((holder, used)) = card.largest(world.past) {
         let slice = Slice::of(holder.relation());
         let user = holder.process.as_ref().and_then(|process| process.user.as_deref().ok()).unwrap_or("?");

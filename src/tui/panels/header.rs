@@ -87,7 +87,7 @@ fn right_end(world: &World<'_>, look: &Look) -> Vec<(String, Role)> {
         let why = if pace.backed_off { " (eased: calls are slow)" } else { "" };
         // Of a fixed width, so that nothing to its left moves when a digit more is needed.
         facts.push((format!("{:>24}", format!("every {}{got}{why}", pace.asked)), role));
-        facts.push((format!("{:>14}", format!("a call {}", pace.call)), role));
+        facts.push((format!("{:>19}", format!("driver call {}", pace.call)), role));
     }
     facts
 }

@@ -61,6 +61,7 @@ impl Panel for Help {
 
     fn render(&mut self, world: &World<'_>, _look: &Look, area: Rect, buf: &mut Buffer) {
         Clear.render(area, buf);
+        buf.set_style(area, world.style(Role::Ground));
         let lines = lines(world, &self.query);
         let title = if self.query.is_empty() { "Help: type to search".to_owned() } else { format!("Help: {}", self.query) };
         let rule = Rule {
@@ -141,6 +142,21 @@ fn lines(world: &World<'_>, query: &str) -> Vec<Line> {
     let slice =
         |(name, text, role): (&str, &'static str, Role), at: usize| (format!("{} {name}", world.glyphs.slices[at]), text, role);
     section("Bars", &mut SLICES.iter().enumerate().map(|(at, entry)| slice(*entry, at)));
+    let glyphs = world.glyphs;
+    let drawn = |(name, text, role): (&str, &'static str, Role), unicode: char, ascii: char| {
+        (format!("{} {name}", if glyphs.braille { unicode } else { ascii }), text, role)
+    };
+    let dots = [
+        ('⣿', '#'),
+        ('⡁', ':'),
+        ('⠒', '*'),
+        (glyphs.capacity, glyphs.capacity),
+        (' ', ' '),
+        ('⣿', '#'),
+        (glyphs.cursor, glyphs.cursor),
+    ];
+    section("Timeline", &mut TIMELINE.iter().zip(dots).map(|(entry, (unicode, ascii))| drawn(*entry, unicode, ascii)));
+    section("Header", &mut HEADER.iter().map(|(left, text)| ((*left).to_owned(), *text, Role::Strong)));
     section("Columns", &mut COLUMNS.iter().map(|column| (column.title.to_owned(), column.help, Role::Strong)));
     section("Mouse", &mut MOUSE.iter().map(|(left, text)| ((*left).to_owned(), *text, Role::Strong)));
     out
@@ -159,10 +175,28 @@ const SLICES: [(&str, &str, Role); 9] = [
     ("free", "What a new allocation can have", Role::Free),
 ];
 
+/// What a timeline is made of.
+const TIMELINE: [(&str, &str, Role); 7] = [
+    ("fill", "Used memory: what was in use at every moment of the column", Role::Fill),
+    ("band", "From the smallest to the largest use within a column; its upper edge is the peak", Role::Band),
+    ("bright line", "The newest value of a column, where it moved little", Role::Line),
+    ("capacity", "What the card has", Role::Capacity),
+    ("gap", "Blank: nothing was read then, the card or its driver did not answer", Role::Text),
+    ("in colour", "The part of the selected process (Tab, then up and down)", Role::Mine),
+    ("cursor", "The moment that everything shows while frozen", Role::Notice),
+];
+
+/// What the first row says.
+const HEADER: [(&str, &str); 2] = [
+    ("driver call", "The median time that the driver takes for one reading of memory"),
+    ("every, got", "How often memory is asked for, and how often that was achieved"),
+];
+
 /// What the mouse does.
-const MOUSE: [(&str, &str); 4] = [
+const MOUSE: [(&str, &str); 5] = [
     ("click a row", "Select it"),
     ("click a title", "Sort by that column; again to turn the order round"),
     ("click the line", "Freeze at that moment"),
     ("wheel", "Move in the list under the pointer"),
+    ("wheel on it", "Over the timeline: show less or more time"),
 ];

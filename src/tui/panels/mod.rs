@@ -78,14 +78,14 @@ pub struct PanelInfo {
 /// All panels.
 pub static PANELS: &[PanelInfo] = &[
     PanelInfo { id: PanelId::Header, new: || Box::new(header::Header) },
-    PanelInfo { id: PanelId::Answer, new: || Box::new(answer::Answer) },
+    PanelInfo { id: PanelId::Answer, new: || Box::<answer::Answer>::default() },
     PanelInfo { id: PanelId::Devices, new: || Box::<devices::Devices>::default() },
     PanelInfo { id: PanelId::Host, new: || Box::new(host::Host) },
     PanelInfo { id: PanelId::Timeline, new: || Box::<timeline::Timeline>::default() },
     PanelInfo { id: PanelId::Multiples, new: || Box::<multiples::Multiples>::default() },
     PanelInfo { id: PanelId::Processes, new: || Box::<processes::Processes>::default() },
     PanelInfo { id: PanelId::Status, new: || Box::new(status::Status) },
-    PanelInfo { id: PanelId::Strip, new: || Box::new(strip::Strip) },
+    PanelInfo { id: PanelId::Strip, new: || Box::<strip::Strip>::default() },
     PanelInfo { id: PanelId::Help, new: || Box::<help::Help>::default() },
     PanelInfo { id: PanelId::Sort, new: || Box::<sort::Sort>::default() },
 ];

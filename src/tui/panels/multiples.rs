@@ -35,16 +35,17 @@ impl Panel for Multiples {
     fn render(&mut self, world: &World<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
         self.places.clear();
         let title = format!("all cards  last {}", look.span_name());
+        let inner =
+            Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(2), height: area.height.saturating_sub(1) };
+        let more = hidden(world.cards.len(), inner);
         let rule = Rule {
             title: &title,
-            right: "",
+            right: &more,
             line: world.glyphs.rule,
             style: world.style(Role::Rule),
             title_style: world.style(Role::Strong),
         };
         rule.render(Rect { height: 1, ..area }, buf);
-        let inner =
-            Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(2), height: area.height.saturating_sub(1) };
         if world.cards.is_empty() {
             let text = "The memory of every card over time will be drawn here.";
             put(buf, inner.x + 2, inner.y + inner.height / 2, inner.width.saturating_sub(2), text, world.style(Role::Dim));
@@ -62,8 +63,12 @@ impl Panel for Multiples {
             let mut pen = Pen::new(buf, Rect { height: 1, ..place });
             let old = !card.is_fresh() && world.past.is_none();
             pen.put(&format!("GPU {}", card.gpu()), world.style(if old { Role::Dim } else { Role::Strong })).skip(2);
-            pen.put(&format!("{} of {} GiB", gib(card.figures.used), gib(Some(card.figures.extent()))), world.style(Role::Dim))
-                .skip(2);
+            let of = if card.is_blank(world.past) {
+                "nothing known then".to_owned()
+            } else {
+                format!("{} of {} GiB", gib(card.figures.used), gib(Some(card.figures.extent())))
+            };
+            pen.put(&of, world.style(Role::Dim)).skip(2);
             let room = pen.left();
             match card.trouble(world.now).filter(|_| world.past.is_none()) {
                 Some(trouble) => pen.put(&trouble, world.style(Role::Alert)),
@@ -84,12 +89,14 @@ impl Panel for Multiples {
                 time_axis(world, look, window, plot, buf);
             }
         }
-        let shown = usize::from(columns * rows);
-        if shown < world.cards.len() {
-            let more = format!("{} more", world.cards.len() - shown);
-            put(buf, area.right().saturating_sub(12), area.y, 10, &more, world.style(Role::Notice));
-        }
     }
+}
+
+/// How many cards have no room.
+fn hidden(cards: usize, area: Rect) -> String {
+    let (columns, rows) = grid(cards, area);
+    let shown = usize::from(columns * rows);
+    if shown < cards { format!("{} more", cards - shown) } else { String::new() }
 }
 
 /// Columns and rows: each card at least 34 columns wide and 4 rows high, as near to 4:1 as it gets.

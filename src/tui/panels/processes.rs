@@ -86,7 +86,8 @@ impl Panel for Processes {
         self.offset = list::scroll(self.offset, at, rows.len(), self.height);
         let shown = self.offset + 1..=(self.offset + self.height).min(rows.len());
         let shown = (rows.len() > self.height && self.height > 0).then_some(shown);
-        title(world, look, holders, shown, Rect { height: 1, ..area }, buf);
+        let by_hidden = self.titles.1.iter().all(|(column, ..)| *column != look.sort);
+        title(world, look, holders, shown, by_hidden, Rect { height: 1, ..area }, buf);
         for (y, row) in (y + 1..).zip(rows.iter().skip(self.offset).take(self.height)) {
             let selected = look.row.as_ref() == Some(&row.key());
             render_row(row, selected, world, look, &self.titles.1, Rect { y, height: 1, ..area }, buf);
@@ -105,23 +106,46 @@ impl Panel for Processes {
     }
 }
 
-fn title(world: &World<'_>, look: &Look, holders: usize, shown: Option<RangeInclusive<usize>>, area: Rect, buf: &mut Buffer) {
+fn title(
+    world: &World<'_>,
+    look: &Look,
+    holders: usize,
+    shown: Option<RangeInclusive<usize>>,
+    by_hidden: bool,
+    area: Rect,
+    buf: &mut Buffer,
+) {
     let place = world.selected(look).map_or("all cards".to_owned(), |card| format!("GPU {}", card.gpu()));
     let when = match look.cursor {
         Some(_) if world.past.is_some() => format!(" at {}", world.time(world.moment())),
-        _ => world
-            .selected(look)
-            .filter(|card| !card.is_fresh())
-            .and_then(|card| card.view.holders_at)
-            .map_or(String::new(), |t| format!(", as of {} ago", world.now.since(t))),
+        _ => world.selected(look).filter(|card| !card.is_fresh()).and_then(|card| Some((card, card.view.holders_at?))).map_or(
+            String::new(),
+            |(card, t)| {
+                // The card's row has the age of what happened to it.
+                if card.trouble(world.now).is_some() {
+                    ", last known".to_owned()
+                } else {
+                    format!(", as of {} ago", world.now.since(t))
+                }
+            },
+        ),
     };
+    let blank = world.selected(look).is_some_and(|card| card.is_blank(world.past));
     let many = match holders {
+        0 if blank => "processes not known".to_owned(),
         0 => "no process".to_owned(),
         1 => "1 process".to_owned(),
         _ => format!("{holders} processes"),
     };
     let rows = shown.map_or(String::new(), |rows| format!(", rows {} to {}", rows.start(), rows.end()));
-    let title = format!("{many} on {place}{when}{rows}");
+    // A column that has no place here can't show the arrow.
+    let info = &COLUMNS[look.sort.min(COLUMNS.len() - 1)];
+    let by = if by_hidden {
+        format!(", by {}{}", info.title, world.glyphs.sorted[usize::from(!look.descending)])
+    } else {
+        String::new()
+    };
+    let title = format!("{many} on {place}{when}{rows}{by}");
     let right = world.snapshot.host.filter(|_| !world.has_host_row).map_or_else(String::new, host::short);
     Rule {
         title: &title,
@@ -136,6 +160,9 @@ fn title(world: &World<'_>, look: &Look, holders: usize, shown: Option<RangeIncl
 /// Why there is no row.
 fn empty(world: &World<'_>, look: &Look) -> String {
     let missing = world.selected(look).and_then(|card| card.view.holders.as_ref().err());
+    if let Some(card) = world.selected(look).filter(|card| card.is_blank(world.past)) {
+        return format!("Nothing is known of this moment: {}.", world.why_blank(card));
+    }
     match missing {
         Some(missing) if world.past.is_none() => format!("The processes of this card can't be listed: {missing}."),
         _ if world.cards.is_empty() => "Processes that hold memory on a card will stand here.".to_owned(),

@@ -9,7 +9,7 @@ use super::super::columns::COLUMNS;
 use super::super::look::Look;
 use super::super::theme::Role;
 use super::super::widgets::list;
-use super::super::widgets::text::{Pen, Rule, fill};
+use super::super::widgets::text::{Pen, Rule, fill, put_right};
 use super::super::world::World;
 use super::Panel;
 
@@ -62,6 +62,7 @@ impl Panel for Sort {
 
     fn render(&mut self, world: &World<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
         Clear.render(area, buf);
+        buf.set_style(area, world.style(Role::Ground));
         let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
         let rule = Rule {
             title: "Sort processes by",
@@ -86,5 +87,10 @@ impl Panel for Sort {
             }
         }
         fill(buf, area.x, area.bottom() - 1, area.width, world.glyphs.rule, world.style(Role::Rule));
+        let below = COLUMNS.len().saturating_sub(self.offset + rows);
+        if below > 0 {
+            let more = format!(" {below} more ");
+            put_right(buf, area.right().saturating_sub(2), area.bottom() - 1, 12, &more, world.style(Role::Notice));
+        }
     }
 }

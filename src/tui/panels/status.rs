@@ -4,13 +4,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use strum::IntoEnumIterator;
 
-use super::super::action::{ACTIONS, Action};
+use super::super::action::{ACTIONS, Action, ActionInfo};
 use super::super::cards::{Card, Slice};
 use super::super::columns::relation;
-use super::super::look::{Focus, Look};
+use super::super::look::{Focus, Layer, Look, Selection};
 use super::super::rows::{Row, RowKind, rows};
 use super::super::theme::Role;
-use super::super::widgets::text::{Pen, fit, put, put_right, width};
+use super::super::widgets::text::{Pen, fit_clauses, put, put_right, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
 use crate::domain::{Bytes, HolderView, MemoryKind, Missing, Reading};
@@ -20,7 +20,7 @@ pub struct Status;
 
 impl Panel for Status {
     fn render(&mut self, world: &World<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
-        let sentence = sentence(world, look);
+        let sentence = look.note.clone().unwrap_or_else(|| sentence(world, look));
         let mut room = area.width.saturating_sub(2);
         if area.height == 1 {
             let help = hint(world, Action::Help, "help");
@@ -35,20 +35,38 @@ impl Panel for Status {
             // How to get help and how to leave are shown before all others.
             let last = |action| matches!(action, Action::Help | Action::Quit);
             let columns = |keys: &str, hint: &str| width(keys) + hint.len() as u16 + 3;
-            let hints = || ACTIONS.iter().filter(|info| !info.hint.is_empty());
+            let hints = || ACTIONS.iter().map(|info| (info, hint_of(info, look))).filter(|(_, hint)| !hint.is_empty());
             let kept: u16 = hints()
-                .filter(|info| last(info.action))
-                .map(|info| columns(&keys(world, info.action).unwrap_or_default(), info.hint))
+                .filter(|(info, _)| last(info.action))
+                .map(|(info, hint)| columns(&keys(world, info.action).unwrap_or_default(), hint))
                 .sum();
-            for info in hints() {
+            for (info, hint) in hints() {
                 let Some(keys) = keys(world, info.action) else { continue };
                 let others = if last(info.action) { 0 } else { kept };
-                if pen.left() + 2 >= columns(&keys, info.hint) + others {
-                    pen.put(&keys, world.style(Role::Strong)).skip(1).put(info.hint, world.style(Role::Dim)).skip(2);
+                if pen.left() + 2 >= columns(&keys, hint) + others {
+                    pen.put(&keys, world.style(Role::Strong)).skip(1).put(hint, world.style(Role::Dim)).skip(2);
                 }
             }
         }
-        put(buf, area.x + 1, area.y, room, &fit(&sentence, room), world.style(Role::Text));
+        put(buf, area.x + 1, area.y, room, &fit_clauses(&sentence, room), world.style(Role::Text));
+    }
+}
+
+/// The word for what a key does now; empty where it does nothing worth the room.
+fn hint_of(info: &ActionInfo, look: &Look) -> &'static str {
+    match (look.layer, info.action) {
+        (Some(Layer::Sort), Action::Up) => "choose",
+        (Some(Layer::Sort), Action::Open) => "sort by it",
+        (Some(Layer::Sort), Action::Reverse) => "turn round",
+        (Some(_), Action::Back) => "close",
+        (Some(_), Action::Quit) => info.hint,
+        (Some(_), _) => "",
+        (None, Action::Freeze) if look.cursor.is_some() => "go on",
+        (None, Action::Earlier) if look.cursor.is_some() => "cursor",
+        (None, Action::Back) if look.end.is_some() && look.cursor.is_none() => "to now",
+        (None, Action::All) if look.selection == Selection::All => "one card",
+        (None, Action::Open) if look.large => "small",
+        _ => info.hint,
     }
 }
 
@@ -79,6 +97,9 @@ fn sentence(world: &World<'_>, look: &Look) -> String {
         if let Some(row) = look.row.as_ref().and_then(|key| rows.iter().find(|row| row.key() == *key)) {
             return about_row(world, row);
         }
+        if let Some(card) = world.selected(look).filter(|card| card.is_blank(world.past)) {
+            return about_card(world, card);
+        }
         if look.row.is_some() {
             return "The selected process holds no memory at this moment.".into();
         }
@@ -95,17 +116,25 @@ fn sentence(world: &World<'_>, look: &Look) -> String {
     }
 }
 
-/// The identity in words: used is the sum of its parts.
+/// The identity in words: used is the sum of its parts. What is missing, and why, comes before what is nice to know.
 fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     let figures = &card.figures;
-    let mut out = format!("GPU {}", card.gpu());
-    if world.past.is_some() {
-        out += " around then";
+    let gpu = card.gpu();
+    if let Some(t) = world.past.filter(|_| card.is_blank(world.past)) {
+        return format!("GPU {gpu} at {}: nothing is known of this moment; {}.", world.time(t), world.why_blank(card));
     }
-    if let Some(trouble) = card.trouble(world.now).filter(|_| world.past.is_none()) {
-        say(&mut out, format_args!(": {trouble}"));
+    let mut out = match world.past {
+        Some(t) => format!("GPU {gpu} at {}", world.time(t)),
+        None => format!("GPU {gpu}"),
+    };
+    let trouble = card.trouble(world.now).filter(|_| world.past.is_none());
+    if let Some(trouble) = &trouble {
+        let call = card.view.call.map_or(String::new(), |call| format!(" in {call}"));
+        say(&mut out, format_args!(": {trouble}{call}"));
     }
     match (figures.used, card.stale) {
+        // The trouble carries the age already.
+        (Some(used), Some(_)) if trouble.is_some() => say(&mut out, format_args!("; last known: {} GiB used", gib(Some(used)))),
         (Some(used), Some(age)) => say(&mut out, format_args!("; {age} ago: {} GiB used", gib(Some(used)))),
         (Some(used), None) => say(&mut out, format_args!(": {} GiB used", gib(Some(used)))),
         (None, _) => {}
@@ -120,9 +149,6 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     } else if figures.slices[Slice::InUse as usize] > 0 && card.view.holders.is_ok() && world.past.is_none() {
         out += " (by whom is not told)";
     }
-    if let Some(beyond) = figures.beyond {
-        say(&mut out, format_args!(" (the processes, read at another moment, add up to {} more)", gib(Some(beyond))));
-    }
     if let Some(free) = figures.free {
         say(&mut out, format_args!("; {} free", gib(Some(free))));
     }
@@ -133,19 +159,30 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
         None if figures.used.is_some() => out += ", used includes what the driver keeps",
         None => {}
     }
-    if let Some((t, peak)) = card.view.peak {
-        say(&mut out, format_args!("; peak {} at {}", gib(Some(peak)), world.time(t)));
+    if let Some(beyond) = figures.beyond {
+        say(&mut out, format_args!("; its processes, read at another moment, add up to {} more", gib(Some(beyond))));
     }
-    if world.past.is_none() && card.is_fresh() {
-        let reading = |reading: &Reading<f32>, unit: &str| reading.as_ref().ok().map(|value| format!("; {value:.0} {unit}"));
-        out.extend(reading(&card.view.temperature, if world.options.ascii { "C" } else { "°C" }));
-        out.extend(reading(&card.view.power, "W"));
+    let fresh = world.past.is_none() && card.is_fresh();
+    if fresh {
         if let Err(missing) = &card.view.utilization {
             say(&mut out, format_args!("; util: {missing}"));
         }
         if let Err(missing) = &card.view.holders {
             say(&mut out, format_args!("; processes: {missing}"));
         }
+    }
+    if world.past.is_some() {
+        out += "; util: kept for now only";
+    }
+    match card.peak {
+        Some((Some(t), peak)) => say(&mut out, format_args!("; peak {} at {}", gib(Some(peak)), world.time(t))),
+        Some((None, peak)) => say(&mut out, format_args!("; peak so far {}", gib(Some(peak)))),
+        None => {}
+    }
+    if fresh {
+        let reading = |reading: &Reading<f32>, unit: &str| reading.as_ref().ok().map(|value| format!("; {value:.0} {unit}"));
+        out.extend(reading(&card.view.temperature, if world.options.ascii { "C" } else { "°C" }));
+        out.extend(reading(&card.view.power, "W"));
     }
     out + "."
 }
@@ -175,8 +212,13 @@ fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String
         Ok(used) => say(&mut out, format_args!(": {} GiB on GPU {}", gib(Some(*used)), row.gpu)),
         Err(missing) => say(&mut out, format_args!(": its memory on GPU {} is missing: {missing}", row.gpu)),
     }
-    if let Some((t, peak)) = holder.peak {
-        say(&mut out, format_args!(", peak {} at {}", gib(Some(peak)), world.time(t)));
+    match row.peak {
+        Some((Some(t), peak)) => say(&mut out, format_args!(", peak {} at {}", gib(Some(peak)), world.time(t))),
+        Some((None, peak)) => say(&mut out, format_args!(", peak so far {}", gib(Some(peak)))),
+        None => {}
+    }
+    if world.past.is_some() {
+        out += "; GPU%, CPU%, RSS: kept for now only";
     }
     if let (Some(clock), Some(process)) = (world.clock, &holder.process)
         && let Some(running) = process.running(clock.wall(world.moment()))

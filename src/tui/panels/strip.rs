@@ -6,13 +6,16 @@ use ratatui::layout::Rect;
 use super::super::look::Look;
 use super::super::theme::Role;
 use super::super::widgets::plot::sparkline;
-use super::super::widgets::text::{fit, put, put_right, width};
+use super::super::widgets::text::{fit_clauses, put, put_right, width};
 use super::super::world::{World, gib};
 use super::timeline::Window;
 use super::{Panel, answer};
 
 /// The strip.
-pub struct Strip;
+#[derive(Default)]
+pub struct Strip {
+    named: answer::Named,
+}
 
 impl Panel for Strip {
     fn render(&mut self, world: &World<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
@@ -27,8 +30,8 @@ impl Panel for Strip {
             put_right(buf, area.right(), area.y, width(label), label, world.style(Role::Notice));
             room = room.saturating_sub(width(label) + 1);
         }
-        if let Some((text, role)) = answer::sentences(world).first() {
-            put(buf, area.x, area.y, room, &fit(text, room), world.style(*role));
+        if let Some((text, role)) = answer::sentences(world, &mut self.named).first() {
+            put(buf, area.x, area.y, room, &fit_clauses(text, room), world.style(*role));
         }
         let rows = area.height.saturating_sub(1);
         if rows == 0 || world.cards.is_empty() {

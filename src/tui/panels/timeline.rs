@@ -8,7 +8,7 @@ use super::super::cards::{Card, Slice};
 use super::super::look::{Focus, Look, RowKey};
 use super::super::theme::Role;
 use super::super::widgets::plot::{Plot, PlotStyle, Share};
-use super::super::widgets::text::{Rule, fill, fit, put, put_right, width};
+use super::super::widgets::text::{Rule, fill, fit, plain, put, put_right, width};
 use super::super::world::{World, gib};
 use super::Panel;
 use super::devices::{encode, round_step};
@@ -74,12 +74,7 @@ impl Window {
 
 /// The colours of every plot.
 pub fn plot_style(world: &World<'_>) -> PlotStyle {
-    PlotStyle {
-        line: world.style(Role::Line),
-        fill: world.style(Role::Fill),
-        band: world.style(Role::Band),
-        dotted_band: world.is_colourless(),
-    }
+    PlotStyle { line: world.style(Role::Line), fill: world.style(Role::Fill), band: world.style(Role::Band) }
 }
 
 /// Takes what moves through time; the same for one card and for all.
@@ -162,7 +157,7 @@ impl Panel for Timeline {
         plot_of.render(plot, buf);
         beginning(world, card, window, plot, buf);
         if right > 0 {
-            levels(world, card, top, total.is_some(), right, plot, buf);
+            levels(world, look, card, top, total.is_some(), right, plot, buf);
         }
         if marks > 0 {
             lane(world, window, plot, buf);
@@ -171,10 +166,8 @@ impl Panel for Timeline {
         if let Some(at) = look.cursor.and_then(|cursor| window.column_of(Timestamp(cursor.0.saturating_sub(1)))) {
             for y in plot.y..plot.bottom() {
                 let cell = &mut buf[(plot.x + at, y)];
-                if !is_dots(cell.symbol()) {
-                    cell.set_char(world.glyphs.cursor);
-                }
-                cell.set_style(world.style(Role::Notice));
+                // Over the data: without colours a cell of dots would not be seen to be another.
+                cell.set_char(world.glyphs.cursor).set_style(plain(world.style(Role::Notice)));
             }
         }
     }
@@ -192,8 +185,12 @@ fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut 
             world.now.since(end)
         );
     } else if let Some(cursor) = look.cursor {
-        let at = card.view.series.at(world.moment());
-        title = format!("GPU {}  {}  at {}: {} GiB used", card.gpu(), card.name(), world.time(cursor), gib(at));
+        let what = if card.is_blank(world.past) {
+            format!("nothing known, {}", world.why_blank(card))
+        } else {
+            format!("{} GiB used", gib(card.figures.used))
+        };
+        title = format!("GPU {}  {}  at {}: {what}", card.gpu(), card.name(), world.time(cursor));
     }
     let keys = |action| world.keymap.keys(action).next().map(|key| key.to_string()).unwrap_or_default();
     let freeze = if look.cursor.is_some() { "go on" } else { "freeze" };
@@ -208,11 +205,6 @@ fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut 
     );
     let title_style = world.style(if look.cursor.is_some() { Role::Notice } else { Role::Strong });
     Rule { title: &title, right: &right, line: world.glyphs.rule, style: world.style(Role::Rule), title_style }.render(area, buf);
-}
-
-/// Whether a cell holds a part of the plot.
-fn is_dots(symbol: &str) -> bool {
-    symbol.chars().all(|c| matches!(c, '\u{2800}'..='\u{28ff}' | '#' | '*' | ':'))
 }
 
 /// Round GiB at the left.
@@ -235,7 +227,8 @@ fn row_of(value: Bytes, top: Bytes, rows: u16) -> u16 {
 }
 
 /// What the levels at the right edge are: the capacity, the newest value, the peak.
-fn levels(world: &World<'_>, card: &Card<'_>, top: Bytes, capacity: bool, room: u16, plot: Rect, buf: &mut Buffer) {
+#[expect(clippy::too_many_arguments)]
+fn levels(world: &World<'_>, look: &Look, card: &Card<'_>, top: Bytes, capacity: bool, room: u16, plot: Rect, buf: &mut Buffer) {
     let mut taken = Vec::with_capacity(3);
     let old = !card.is_fresh() && world.past.is_none();
     let word = match (world.past.is_some(), old) {
@@ -243,10 +236,12 @@ fn levels(world: &World<'_>, card: &Card<'_>, top: Bytes, capacity: bool, room: 
         (false, true) => "last known",
         (false, false) => "now",
     };
+    // Panned, the right edge is not now.
+    let panned = look.end.is_some() && look.cursor.is_none();
     let labels = [
         (Some(top).filter(|_| capacity), "capacity", Role::Capacity),
-        (world.past.map_or(card.figures.used, |t| card.view.series.at(t)), word, if old { Role::Dim } else { Role::Line }),
-        (card.view.peak.map(|(_, peak)| peak), "peak", Role::Dim),
+        (card.figures.used.filter(|_| !panned), word, if old { Role::Dim } else { Role::Line }),
+        (card.peak.map(|(_, peak)| peak), "peak", Role::Dim),
     ];
     for (value, word, role) in labels {
         let Some(value) = value else { continue };
@@ -298,25 +293,29 @@ pub fn time_axis(world: &World<'_>, look: &Look, window: Window, plot: Rect, buf
     let step = super::super::wallclock::WallClock::step(Period(window.column.0 * 16));
     let now = (look.end.is_none() && look.cursor.is_none()).then_some("now");
     let end = plot.right().saturating_sub(now.map_or(0, |now| now.len() as u16 + 1));
+    let cursor = look.cursor.and_then(|cursor| {
+        let at = window.column_of(Timestamp(cursor.0.saturating_sub(1)))?;
+        let label = clock.time(cursor);
+        let columns = width(&label);
+        let start = (plot.x + at).saturating_sub(columns / 2).clamp(plot.x, plot.right().saturating_sub(columns).max(plot.x));
+        Some((start, columns, label))
+    });
+    // A tick that the cursor's time would cut is left out.
+    let is_covered =
+        |from: u16, to: u16| cursor.as_ref().is_some_and(|(start, columns, _)| from <= start + columns && *start <= to);
     let mut free = plot.x;
     for (t, label) in clock.ticks(from, to, step) {
         let Some(at) = window.column_of(t) else { continue };
         let columns = width(&label);
         let start = (plot.x + at).saturating_sub(columns / 2);
-        if start >= free && start + columns <= end {
+        if start >= free && start + columns <= end && !is_covered(start, start + columns) {
             free = put(buf, start, y, columns, &label, dim) + 1;
         }
     }
     if let Some(now) = now {
         put_right(buf, plot.right(), y, 3, now, world.style(Role::Text));
     }
-    if let Some((cursor, at)) =
-        look.cursor.and_then(|cursor| Some((cursor, window.column_of(Timestamp(cursor.0.saturating_sub(1)))?)))
-    {
-        let label = clock.time(cursor);
-        let columns = width(&label);
-        let start = (plot.x + at).saturating_sub(columns / 2).clamp(plot.x, plot.right().saturating_sub(columns).max(plot.x));
-        fill(buf, start.saturating_sub(1), y, columns + 2, ' ', dim);
+    if let Some((start, columns, label)) = cursor {
         put(buf, start, y, columns, &label, world.style(Role::Notice));
     }
 }

@@ -20,8 +20,8 @@ pub struct Glyphs {
     pub sorted: [char; 2],
     /// A mark in the lane.
     pub mark: char,
-    /// A MIG instance below its parent.
-    pub branch: char,
+    /// A MIG instance below its parent: one of several, the last.
+    pub branches: [char; 2],
     /// The parts of a full block from empty to full.
     pub levels: &'static [char],
     /// Whether pictures use braille dots.
@@ -38,7 +38,7 @@ pub static UNICODE: Glyphs = Glyphs {
     marker: '▸',
     sorted: ['▼', '▲'],
     mark: '▾',
-    branch: '└',
+    branches: ['├', '└'],
     levels: &[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
     braille: true,
 };
@@ -53,7 +53,7 @@ pub static ASCII: Glyphs = Glyphs {
     marker: '>',
     sorted: ['v', '^'],
     mark: 'v',
-    branch: '`',
+    branches: ['|', '`'],
     levels: &[' ', '.', ':', '-', '=', '+', '*', '#', '@'],
     braille: false,
 };

@@ -1,4 +1,4 @@
-//! A filled line of the last value with the band from smallest to largest around it, in braille or in ASCII.
+//! A filled line of the last value with the band from smallest to largest dotted around it, in braille or in ASCII.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -16,8 +16,6 @@ pub struct PlotStyle {
     pub fill: Style,
     /// Between the smallest and the largest value.
     pub band: Style,
-    /// The band is dotted, for terminals without colours.
-    pub dotted_band: bool,
 }
 
 /// A part of the whole, drawn into the fill.
@@ -50,7 +48,8 @@ struct Levels {
     min: u32,
     max: u32,
     last: u32,
-    share: u32,
+    /// The smallest and the largest part of the holder.
+    share: [u32; 2],
     /// The value moved little in this time. Where it moved much, the last value is one of many: no line through it.
     calm: bool,
 }
@@ -74,7 +73,7 @@ impl Plot<'_> {
             for row in 0..area.height {
                 let base = u32::from(area.height - 1 - row) * 4;
                 if let Some((glyph, style)) = if self.glyphs.braille { self.dots(pair, base) } else { self.ascii(pair, base) } {
-                    buf[(area.x + column, area.y + row)].set_char(glyph).set_style(style);
+                    buf[(area.x + column, area.y + row)].set_char(glyph).set_style(super::text::plain(style));
                 }
             }
         }
@@ -87,14 +86,15 @@ impl Plot<'_> {
         let level = |value: Option<Bytes>| {
             value.map_or(0, |value| (value.0 as f64 / self.top.0 as f64 * whole).round().clamp(1.0, whole) as u32)
         };
-        let share = self.share.and_then(|share| share.buckets.get(at)).and_then(|bucket| bucket.last());
+        let share = self.share.and_then(|share| share.buckets.get(at));
+        let share = [share.and_then(|bucket| bucket.min()), share.and_then(|bucket| bucket.max())];
         let (min, max) = (level(bucket.min()), level(bucket.max()));
         Levels {
             min,
             max,
             calm: max - min <= u32::from(rows) / 2 + 1,
             last: level(bucket.last()),
-            share: share.filter(|value| value.0 > 0).map_or(0, |value| level(Some(value))),
+            share: share.map(|value| level(value.filter(|value| value.0 > 0))),
         }
     }
 
@@ -107,7 +107,9 @@ impl Plot<'_> {
                 let level = base + dot as u32 + 1;
                 let is_line = levels.calm && level == levels.last;
                 let is_fill = level <= levels.min;
-                let is_band = level <= levels.max && (!self.style.dotted_band || (level + side as u32).is_multiple_of(2));
+                // A pattern of its own, so that the band differs from the fill without colours too; its upper edge is
+                // always there: a spike reaches its height.
+                let is_band = level == levels.max || (level < levels.max && (level + 2 * side as u32) % 4 == 1);
                 if is_line || is_fill || is_band {
                     bits |= bit;
                 }
@@ -138,8 +140,10 @@ impl Plot<'_> {
     }
 
     fn style_of(&self, pair: [Levels; 2], base: u32, line: bool, fill: bool) -> Style {
+        // What it held all the time lies in the fill, what it held at times in the band.
+        let at = usize::from(!fill);
         match self.share {
-            Some(share) if pair[0].share.max(pair[1].share) > base + 1 => share.style,
+            Some(share) if pair[0].share[at].max(pair[1].share[at]) > base + 1 => share.style,
             _ if line => self.style.line,
             _ if fill => self.style.fill,
             _ => self.style.band,
@@ -168,7 +172,7 @@ mod tests {
     use super::*;
     use crate::domain::{Period, Series, Timestamp};
 
-    fn plot(glyphs: &'static Glyphs, seconds: u64, dotted_band: bool) -> Buffer {
+    fn plot(glyphs: &'static Glyphs, seconds: u64) -> Buffer {
         let mut series = Series::device();
         for (second, gib) in [(0, 20), (1, 20), (2, 40), (3, 40), (4, 80), (5, 40), (6, 40), (7, 0)] {
             series.push(Timestamp::secs(second), Bytes::gib(gib));
@@ -176,7 +180,7 @@ mod tests {
         series.gap();
         let buckets = series.buckets(Timestamp::ZERO, Period::secs(seconds), 20, Timestamp::secs(9));
         let style = Style::new();
-        let style = PlotStyle { line: style, fill: style, band: style, dotted_band };
+        let style = PlotStyle { line: style, fill: style, band: style };
         let mut buf = Buffer::empty(Rect::new(0, 0, 10, 3));
         Plot { buckets: &buckets, share: None, top: Bytes::gib(80), style, glyphs }.render(buf.area, &mut buf);
         buf
@@ -184,17 +188,14 @@ mod tests {
 
     #[test]
     fn a_spike_reaches_its_height_and_a_gap_is_blank() {
-        assert_eq!(text(&plot(&UNICODE, 1, false)), ["  ⡇", " ⣤⣧⡄", "⣶⣿⣿⣇"]);
-        assert_eq!(text(&plot(&ASCII, 1, false)), ["  :", " **:", "*##*"]);
+        assert_eq!(text(&plot(&UNICODE, 1)), ["  ⡇", " ⣤⣧⡄", "⣶⣿⣿⣇"]);
+        assert_eq!(text(&plot(&ASCII, 1)), ["  :", " **:", "*##*"]);
     }
 
     #[test]
-    fn without_colours_the_band_is_dotted() {
+    fn the_band_is_dotted_up_to_its_edge() {
         // One bucket from 20 to 80 GiB.
-        let solid = text(&plot(&UNICODE, 7, false));
-        assert_eq!(solid, ["⡇", "⡇", "⣇"]);
-        let dotted = text(&plot(&UNICODE, 7, true));
-        assert_eq!(dotted[0], "⠅");
+        assert_eq!(text(&plot(&UNICODE, 7)), ["⡁", "⡀", "⣆"]);
     }
 
     fn text(buf: &Buffer) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns that a text takes.
@@ -46,6 +46,27 @@ pub fn fit_words(text: &str, max: u16) -> Cow<'_, str> {
     if out.is_empty() { fit(text, max) } else { Cow::Borrowed(out) }
 }
 
+/// As many whole clauses of a sentence as fit, then `…`: what is told is told in full. Where not even one fits, whole
+/// words of it, so that a number is never cut.
+pub fn fit_clauses(text: &str, max: u16) -> Cow<'_, str> {
+    if width(text) <= max {
+        return Cow::Borrowed(text);
+    }
+    let cut = |separator: &str, more: &str| {
+        let fits = |at: &usize| width(text.split_at(*at).0) + width(more) <= max;
+        text.match_indices(separator).map(|(at, _)| at).take_while(fits).last().map(|at| text.split_at(at).0)
+    };
+    if let Some(clauses) = cut("; ", "; …") {
+        return Cow::Owned(format!("{clauses}; …"));
+    }
+    cut(" ", " …").map_or_else(|| fit(text, max), |words| Cow::Owned(format!("{words} …")))
+}
+
+/// The style without attributes of what lay below: `dim` of a rule would make its title dim.
+pub fn plain(style: Style) -> Style {
+    style.remove_modifier(Modifier::all().difference(style.add_modifier))
+}
+
 /// Writes `text` from `x` on, at most `max` columns, and returns the column after it. Outside of the buffer is nothing.
 pub fn put(buf: &mut Buffer, x: u16, y: u16, max: u16, text: &str, style: Style) -> u16 {
     let area = *buf.area();
@@ -53,6 +74,7 @@ pub fn put(buf: &mut Buffer, x: u16, y: u16, max: u16, text: &str, style: Style)
         return x;
     }
     let max = max.min(area.right() - x);
+    let style = plain(style);
     if text.is_ascii() {
         // Nearly all text is: without looking for graphemes this is ten times as fast.
         let mut at = x;
@@ -180,6 +202,17 @@ mod tests {
         assert_eq!(fit_words("H100 80GB HBM3", 12), "H100 80GB");
         assert_eq!(fit_words("H100 80GB HBM3", 14), "H100 80GB HBM3");
         assert_eq!(fit_words("Superchip", 5), "Supe…");
+    }
+
+    #[test]
+    fn sentences_lose_whole_clauses() {
+        let text = "GPU 0: 12.5 GiB used; 0.47 reserved; peak 71.7";
+        assert_eq!(fit_clauses(text, 50), text);
+        assert_eq!(fit_clauses(text, 44), "GPU 0: 12.5 GiB used; 0.47 reserved; …");
+        assert_eq!(fit_clauses(text, 30), "GPU 0: 12.5 GiB used; …");
+        assert_eq!(fit_clauses(text, 15), "GPU 0: 12.5 …");
+        assert_eq!(fit_clauses(text, 11), "GPU 0: …");
+        assert_eq!(fit_clauses(text, 2), "G…");
     }
 
     #[test]
