@@ -118,7 +118,10 @@ impl App {
         if area.is_empty() {
             return;
         }
-        buf.set_style(area, self.styles[Role::Ground]);
+        // The terminal's own ground is there already.
+        if self.styles[Role::Ground].bg.is_some() {
+            buf.set_style(area, self.styles[Role::Ground]);
+        }
         let (snapshot, frozen) = self.picture();
         let mut world = World::new(&snapshot, self.now, frozen, &self.look, (&self.options, &self.styles, &self.keymap));
         self.table_rows = self.table_rows.max(world.table_rows());

@@ -126,9 +126,12 @@ pub struct Recent {
 impl Recent {
     /// Of a history, with the value of the moment itself.
     pub fn of(series: &Series, t: Timestamp, value: Option<Bytes>) -> Option<Self> {
-        let second = Timestamp(t.0 / 1_000_000 * 1_000_000);
-        // 31 s: a span of whole seconds that is read from buckets of one second, not of ten.
-        let bucket = series.span(second.back(Period::secs(30)), Period::secs(31), t);
+        // Now, four buckets of ten seconds; in the past, where such a bucket would bring in the future, 31 of one.
+        let is_now = series.newest().is_some_and(|(newest, _)| newest <= t);
+        let step = Period::secs(if is_now { 10 } else { 1 });
+        let newest = Timestamp(t.0 / step.0 * step.0);
+        let start = newest.back(Period::secs(30));
+        let bucket = series.span(start, (newest + step).since(start), t);
         let (min, max) = (bucket.min().or(value)?, bucket.max().or(value)?);
         Some(Self { min: min.min(value.unwrap_or(min)), max: max.max(value.unwrap_or(max)) })
     }
@@ -404,5 +407,52 @@ impl Card<'_> {
         }
         let list = self.view.holders.as_ref().ok()?;
         list.iter().filter_map(|holder| Some((holder, holder.used()?))).max_by_key(|(_, used)| *used)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Used memory of 10 GiB, 20 for a moment at 100 s, and 30 from 300 s on.
+    fn story() -> Series {
+        let mut series = Series::device();
+        for second in 0..400 {
+            series.push(Timestamp::secs(second), Bytes::gib(if second < 300 { 10 } else { 30 }));
+            if second == 100 {
+                series.push(Timestamp::millis(100_200), Bytes::gib(20));
+                series.push(Timestamp::millis(100_210), Bytes::gib(10));
+            }
+        }
+        series
+    }
+
+    #[test]
+    fn peaks_of_the_past_know_no_future() {
+        let series = story();
+        let kept = Some((Timestamp::secs(300), Bytes::gib(30)));
+        let peak = |ms| peak_until(kept, &series, Timestamp::millis(ms));
+        assert_eq!(peak(99_900), Some((None, Bytes::gib(10))));
+        assert_eq!(peak(101_000), Some((None, Bytes::gib(20))));
+        assert_eq!(peak(299_990), Some((None, Bytes::gib(20))));
+        assert_eq!(peak(300_000), Some((Some(Timestamp::secs(300)), Bytes::gib(30))));
+        assert_eq!(peak_until(None, &Series::device(), Timestamp::secs(3)), None);
+    }
+
+    #[test]
+    fn the_last_half_minute_is_neither_older_nor_later() {
+        let series = story();
+        let recent = |second| {
+            let recent = Recent::of(&series, Timestamp::secs(second), None).expect("known");
+            (recent.min, recent.max)
+        };
+        let (ten, twenty, thirty) = (Bytes::gib(10), Bytes::gib(20), Bytes::gib(30));
+        assert_eq!(recent(5), (ten, ten));
+        assert_eq!(recent(99), (ten, ten));
+        assert_eq!(recent(120), (ten, twenty));
+        assert_eq!(recent(140), (ten, ten));
+        assert_eq!(recent(299), (ten, ten));
+        assert_eq!(recent(310), (ten, thirty));
+        assert_eq!(recent(399), (thirty, thirty));
     }
 }

@@ -56,8 +56,11 @@ pub fn fit_clauses(text: &str, max: u16) -> Cow<'_, str> {
         let fits = |at: &usize| width(text.split_at(*at).0) + width(more) <= max;
         text.match_indices(separator).map(|(at, _)| at).take_while(fits).last().map(|at| text.split_at(at).0)
     };
-    if let Some(clauses) = cut("; ", "; …") {
-        return Cow::Owned(format!("{clauses}; …"));
+    // What a sum is made of may be left out, too.
+    match (cut("; ", "; …"), cut(" = ", " …")) {
+        (clauses, Some(sum)) if clauses.is_none_or(|clauses| clauses.len() < sum.len()) => return Cow::Owned(format!("{sum} …")),
+        (Some(clauses), _) => return Cow::Owned(format!("{clauses}; …")),
+        (None, _) => {}
     }
     cut(" ", " …").map_or_else(|| fit(text, max), |words| Cow::Owned(format!("{words} …")))
 }
@@ -210,6 +213,7 @@ mod tests {
         assert_eq!(fit_clauses(text, 50), text);
         assert_eq!(fit_clauses(text, 44), "GPU 0: 12.5 GiB used; 0.47 reserved; …");
         assert_eq!(fit_clauses(text, 30), "GPU 0: 12.5 GiB used; …");
+        assert_eq!(fit_clauses("lost 3 s ago; 12.5 GiB used = 12 mine + 0.5 system", 40), "lost 3 s ago; 12.5 GiB used …");
         assert_eq!(fit_clauses(text, 15), "GPU 0: 12.5 …");
         assert_eq!(fit_clauses(text, 11), "GPU 0: …");
         assert_eq!(fit_clauses(text, 2), "G…");
