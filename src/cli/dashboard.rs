@@ -84,6 +84,5 @@ fn options(context: &Context) -> DashboardOptions {
         ascii: settings.ascii.unwrap_or(!is_utf8(&context.env)),
         mouse: settings.mouse,
         timezone: if settings.utc { TimeZone::UTC } else { TimeZone::system() },
-        ..DashboardOptions::default()
     }
 }

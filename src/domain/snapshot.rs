@@ -240,14 +240,15 @@ impl DeviceView {
         self.holders.as_ref().ok()?.iter().map(|holder| holder.used()).sum()
     }
 
-    /// Σ of the holders of a relation, as of the newest list. Zero where none is listed; see [`Balance`] for what is missing.
-    pub fn held_by(&self, relation: Relation) -> Bytes {
-        self.holders
-            .iter()
-            .flat_map(|list| list.iter())
-            .filter(|view| view.relation() == relation)
-            .filter_map(|view| view.used())
-            .sum()
+    /// The identity of the current list: with the memory read right after it, or, while that has not come, with the newest
+    /// reading. So the terms add up with the listed sizes at every moment, also between a list and its memory.
+    pub fn accounts(&self) -> Option<Balance> {
+        let own = self.balance.filter(|balance| self.holders.is_ok() && self.holders_at.is_none_or(|list| list <= balance.t));
+        let newest = || {
+            let at = if self.memory.is_ok() { self.last_memory.map(|(t, _)| t) } else { self.holders_at };
+            Balance::of(at?, self)
+        };
+        own.or_else(newest)
     }
 }
 

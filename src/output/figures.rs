@@ -1,6 +1,6 @@
 //! A device's memory at one moment, so that the terms add up to the byte.
 
-use crate::domain::{Balance, Bytes, DeviceView, MemoryKind, Timestamp};
+use crate::domain::{Bytes, DeviceView, MemoryKind, Timestamp};
 
 /// `total = free + (reserved or 0) + used` and `used = Σ holders + unattributed − excess`, with none for what is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,14 +31,9 @@ impl Figures {
     /// Those of the newest process list and the memory read right after it; without such a pair, of the newest memory.
     pub fn of(view: &DeviceView) -> Self {
         let unified = view.device.memory == MemoryKind::Unified;
-        let pair = view.balance.filter(|balance| view.holders.is_ok() && view.holders_at.is_none_or(|list| list <= balance.t));
-        let newest = || match (&view.memory, unified) {
-            (Ok(_), _) => Balance::of(view.last_memory.map_or(Timestamp::ZERO, |(t, _)| t), view),
-            (Err(_), true) => view.holders_at.and_then(|t| Balance::of(t, view)),
-            (Err(_), false) => None,
-        };
         let total = view.device.total.as_ref().ok().copied();
-        let Some(balance) = pair.filter(|_| view.memory.is_ok() || unified).or_else(newest) else {
+        // An old balance of a card whose memory can't be read would pretend that it could.
+        let Some(balance) = view.accounts().filter(|_| view.memory.is_ok() || unified) else {
             return Self { total, ..Self::default() };
         };
         let figures = balance.figures;

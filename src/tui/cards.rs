@@ -229,8 +229,7 @@ impl<'a> Card<'a> {
 fn present(view: &DeviceView) -> Figures {
     let newest = view.last_memory.map(|(t, _)| t);
     let patience = view.process_pace.map_or(Period::secs(5), |pace| Period::secs(5).max(Period(pace.asked.0.saturating_mul(3))));
-    let balance =
-        view.balance.filter(|balance| view.holders.is_ok() && newest.is_none_or(|newest| newest.since(balance.t) <= patience));
+    let balance = view.accounts().filter(|balance| newest.is_none_or(|newest| newest.since(balance.t) <= patience));
     let memory = balance.and_then(|balance| balance.figures).or(view.last_memory.map(|(_, figures)| figures));
     let mut figures = Figures {
         total: memory.map(|memory| memory.total).or_else(|| view.device.total.as_ref().ok().copied()),

@@ -11,8 +11,6 @@ pub struct DashboardOptions {
     pub palette: Palette,
     /// Only ASCII: for terminals that do not show UTF-8.
     pub ascii: bool,
-    /// Nothing may be done to a process; the header says so.
-    pub read_only: bool,
     /// Whether to ask the terminal for mouse events; without, its own selection works.
     pub mouse: bool,
     /// For the clock and the time axis.
@@ -21,13 +19,6 @@ pub struct DashboardOptions {
 
 impl Default for DashboardOptions {
     fn default() -> Self {
-        Self {
-            theme: Theme::default(),
-            palette: Palette::Ansi16,
-            ascii: false,
-            read_only: false,
-            mouse: true,
-            timezone: jiff::tz::TimeZone::UTC,
-        }
+        Self { theme: Theme::default(), palette: Palette::Ansi16, ascii: false, mouse: true, timezone: jiff::tz::TimeZone::UTC }
     }
 }

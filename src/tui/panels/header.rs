@@ -75,9 +75,6 @@ fn right_end(world: &World<'_>, look: &Look) -> Vec<(String, Role)> {
     if let Some(cursor) = look.cursor {
         facts.push((format!("FROZEN at {}", world.time(cursor)), Role::Strong));
     }
-    if world.options.read_only {
-        facts.push(("read-only".into(), Role::Dim));
-    }
     if world.snapshot.dropped > 0 {
         facts.push((format!("{} dropped", world.snapshot.dropped), Role::Notice));
     }
