@@ -2,10 +2,12 @@
 
 pub mod bytes;
 pub mod device;
+pub mod finding;
 pub mod history;
 pub mod monitor;
 pub mod process;
 pub mod reading;
+pub mod risk;
 pub mod sample;
 pub mod snapshot;
 pub mod text;
@@ -13,10 +15,12 @@ pub mod time;
 
 pub use bytes::Bytes;
 pub use device::{Device, DeviceId, DeviceState, Gpu, MemoryFigures, MemoryKind};
+pub use finding::{Advice, Anatomy, Certainty, Evidence, Finding, FindingKind, Quantity, Shape};
 pub use history::{Bucket, Series};
 pub use monitor::Monitor;
 pub use process::{Holder, HolderKind, Pid, Process, ProcessKey, ProcessUsage, Relation};
 pub use reading::{Missing, Reading};
+pub use risk::{FullIn, Risk, RiskLevel};
 pub use sample::{Header, Health, HostMemory, ProbeKind, Sample, SampleBody, Usage};
 pub use snapshot::{Balance, DeviceView, HolderView, Snapshot};
 pub use time::{Period, Timestamp, Wall};
