@@ -18,7 +18,7 @@ pub use device::{Device, DeviceId, DeviceState, Gpu, MemoryFigures, MemoryKind};
 pub use finding::{Advice, Anatomy, Certainty, Evidence, Finding, FindingKind, Quantity, Shape};
 pub use history::{Bucket, Series};
 pub use monitor::Monitor;
-pub use process::{Holder, HolderKind, Pid, Process, ProcessKey, ProcessUsage, Relation};
+pub use process::{Ancestor, Details, Holder, HolderKind, Job, OpenHandle, Pid, Process, ProcessKey, ProcessUsage, Relation};
 pub use reading::{Missing, Reading};
 pub use risk::{FullIn, Risk, RiskLevel};
 pub use sample::{Header, Health, HostMemory, ProbeKind, Sample, SampleBody, Usage};
