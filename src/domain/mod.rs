@@ -3,8 +3,12 @@
 pub mod bytes;
 pub mod device;
 pub mod finding;
+#[cfg(test)]
+mod fixture;
+pub mod growth;
 pub mod history;
 pub mod monitor;
+pub mod owners;
 pub mod process;
 pub mod reading;
 pub mod risk;
@@ -12,15 +16,19 @@ pub mod sample;
 pub mod snapshot;
 pub mod text;
 pub mod time;
+pub mod unattributed;
 
 pub use bytes::Bytes;
 pub use device::{Device, DeviceId, DeviceState, Gpu, MemoryFigures, MemoryKind};
 pub use finding::{Advice, Anatomy, Certainty, Evidence, Finding, FindingKind, Quantity, Shape};
+pub use growth::{Change, Grower, Growth};
 pub use history::{Bucket, Series};
 pub use monitor::Monitor;
+pub use owners::{JobView, UserTotal};
 pub use process::{Ancestor, Details, Holder, HolderKind, Job, OpenHandle, Pid, Process, ProcessKey, ProcessUsage, Relation};
 pub use reading::{Missing, Reading};
 pub use risk::{FullIn, Risk, RiskLevel};
 pub use sample::{Header, Health, HostMemory, ProbeKind, Sample, SampleBody, Usage};
-pub use snapshot::{Balance, DeviceView, HolderView, Snapshot};
+pub use snapshot::{Balance, DeviceView, Handle, HolderView, Snapshot};
 pub use time::{Period, Timestamp, Wall};
+pub use unattributed::Cause;

@@ -298,6 +298,7 @@ impl Tracked {
             }
         };
         view.holders_at = Some(t);
+        view.holders_since.get_or_insert(t);
         let mut known: HashMap<(ProcessKey, Option<Gpu>), Arc<HolderView>> = HashMap::with_capacity(list.len());
         for old in view.gone.iter().rev().chain(view.holders.iter().flat_map(|list| list.iter())) {
             known.insert((old.key, old.holder.instance), Arc::clone(old));
@@ -516,83 +517,9 @@ fn raise(peak: &mut Option<(Timestamp, Bytes)>, t: Timestamp, used: Bytes) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DeviceId, HolderKind, OpenHandle, Relation, Wall};
+    use super::super::fixture::{GPU, Stream};
+    use super::super::{OpenHandle, Relation};
     use super::*;
-
-    const GPU: Gpu = Gpu(0);
-
-    /// A stream about one card of 80 GiB.
-    struct Stream(Monitor);
-
-    impl Stream {
-        fn new(memory: MemoryKind) -> Self {
-            let mut stream = Self(Monitor::new());
-            stream.device("GPU-a", memory);
-            stream
-        }
-
-        fn at(&mut self, ms: u64, body: SampleBody) -> &mut Self {
-            self.0.ingest(&Sample { t: Timestamp::millis(ms), body });
-            self
-        }
-
-        fn device(&mut self, id: &str, memory: MemoryKind) -> &mut Self {
-            self.at(
-                0,
-                SampleBody::Device(Arc::new(Device {
-                    gpu: GPU,
-                    id: DeviceId(Arc::from(id)),
-                    index: Some(0),
-                    pci: Err(Missing::Pending),
-                    name: Ok(Arc::from("H100")),
-                    memory,
-                    total: Ok(Bytes::gib(80)),
-                    parent: None,
-                })),
-            )
-        }
-
-        fn process(&mut self, pid: u32, start: u64, uid: u32) -> &mut Self {
-            self.at(
-                0,
-                SampleBody::Process(Arc::new(Process {
-                    key: ProcessKey { pid: Pid(pid), start: Some(start) },
-                    started: Ok(Wall(0)),
-                    ppid: Err(Missing::Pending),
-                    user: Ok(Arc::from("user1")),
-                    uid: Ok(uid),
-                    relation: Relation::by_owner(1000, Some(uid)),
-                    command: Ok(Arc::from("python train.py")),
-                    container: None,
-                    job: None,
-                    details: None,
-                })),
-            )
-        }
-
-        fn memory(&mut self, ms: u64, used_mib: u64) -> &mut Self {
-            let total = Bytes::gib(80);
-            let free = total.saturating_sub(Bytes::mib(used_mib + 479));
-            self.at(
-                ms,
-                SampleBody::Memory { gpu: GPU, figures: Ok(MemoryFigures { total, free, reserved: Some(Bytes::mib(479)) }) },
-            )
-        }
-
-        fn holders(&mut self, ms: u64, list: &[(u32, Option<u64>)]) -> &mut Self {
-            let list = list.iter().map(|(pid, mib)| Holder {
-                pid: Pid(*pid),
-                used: mib.map(Bytes::mib).ok_or(Missing::Unsupported("WDDM".into())),
-                kind: HolderKind::C,
-                instance: None,
-            });
-            self.at(ms, SampleBody::Holders { gpu: GPU, list: Ok(list.collect()) })
-        }
-
-        fn view(&self) -> Arc<DeviceView> {
-            Arc::clone(self.0.snapshot().device(GPU).expect("the card"))
-        }
-    }
 
     fn missing() -> Missing {
         Missing::Failed("nvmlDeviceGetMemoryInfo_v2: unknown error".into())
@@ -761,7 +688,7 @@ mod tests {
         let view = stream.view();
         assert_eq!(view.gone.len(), GONE);
         assert_eq!(view.gone[0].pid(), Pid(9_999));
-        assert!(stream.0.processes.len() <= IDLE_PROCESSES + 1);
+        assert!(stream.monitor.processes.len() <= IDLE_PROCESSES + 1);
     }
 
     #[test]
@@ -825,7 +752,7 @@ mod tests {
         stream.process(7, 111, 1000);
         let open = |pid, start| OpenHandle { key: ProcessKey { pid: Pid(pid), start }, gpus: [GPU].into(), state: Ok('S') };
         stream.at(5, SampleBody::Handles { list: Ok([open(7, Some(111)), open(7, Some(5)), open(9, None)].into()), denied: 3 });
-        let snapshot = stream.0.snapshot();
+        let snapshot = stream.snapshot();
         let known: Vec<bool> = snapshot.handles.expect("a list").iter().map(|handle| handle.process.is_some()).collect();
         assert_eq!((known, snapshot.handles_denied), (vec![true, false, false], 3));
     }

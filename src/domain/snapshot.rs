@@ -75,6 +75,8 @@ pub struct DeviceView {
     pub holders: Reading<Arc<[Arc<HolderView>]>>,
     /// Time of the newest good list.
     pub holders_at: Option<Timestamp>,
+    /// Time of the first good list: who held what before it is not known.
+    pub holders_since: Option<Timestamp>,
     /// The accounting identity, taken at the newest list that a reading of memory followed.
     pub balance: Option<Balance>,
     /// Percent, 0 to 100.
@@ -235,6 +237,7 @@ impl DeviceView {
             last_memory: None,
             holders: Err(Missing::Pending),
             holders_at: None,
+            holders_since: None,
             balance: None,
             utilization: Err(Missing::Pending),
             temperature: Err(Missing::Pending),
