@@ -17,6 +17,7 @@ pub mod msg;
 pub mod options;
 pub mod panels;
 pub mod rows;
+pub mod tags;
 pub mod terminal;
 pub mod theme;
 pub mod wallclock;
