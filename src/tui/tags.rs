@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn the_tagged_go_before_the_selected() {
-        let mut look = Look { row: Some(RowKey::Holder(crate::domain::Gpu(0), key(7))), ..Look::default() };
+        let mut look = Look::new();
+        look.row = Some(RowKey::Holder(crate::domain::Gpu(0), key(7)));
         assert_eq!(look.picked(&Snapshot::default()), [key(7)]);
         look.tags.toggle(&[key(8)]);
         assert_eq!(look.picked(&Snapshot::default()), [key(8)]);
