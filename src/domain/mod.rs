@@ -1,10 +1,13 @@
 //! Layer 0: what is true. No I/O, no clock, no threads, no globals.
 
 pub mod bytes;
+pub mod command;
 pub mod device;
 pub mod finding;
 pub mod history;
+pub mod launcher;
 pub mod monitor;
+pub mod owner;
 pub mod process;
 pub mod reading;
 pub mod risk;
