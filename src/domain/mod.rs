@@ -1,14 +1,17 @@
 //! Layer 0: what is true. No I/O, no clock, no threads, no globals.
 
 pub mod bytes;
+pub mod command;
 pub mod device;
 pub mod finding;
 #[cfg(test)]
 mod fixture;
 pub mod growth;
 pub mod history;
+pub mod launcher;
 pub mod monitor;
 pub mod owners;
+pub mod owner;
 pub mod process;
 pub mod reading;
 pub mod risk;
