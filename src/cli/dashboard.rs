@@ -1,6 +1,7 @@
 //! The dashboard: source, pipeline and screen put together.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
@@ -11,7 +12,7 @@ use tokio::sync::oneshot;
 use super::{Context, Exit, once, open};
 use crate::config::Palette;
 use crate::config::terminal::is_utf8;
-use crate::domain::Period;
+use crate::domain::{Period, Sample};
 use crate::pipeline;
 use crate::sampler::channel;
 use crate::source::SourceError;
@@ -32,6 +33,7 @@ pub fn run(context: &Context) -> anyhow::Result<Exit> {
     }
     let (samples, received) = channel(open::queue(&context.settings));
     let source = open::source(&context.settings)?;
+    let own = samples.clone();
     #[cfg(debug_assertions)]
     let spare = samples.clone();
     let handle = source.start(samples);
@@ -56,7 +58,12 @@ pub fn run(context: &Context) -> anyhow::Result<Exit> {
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, failed));
+    let clock = Arc::clone(&handle.now);
+    // What the user does takes the way of all samples, so that every sink gets it. It waits for room: a mark must not be lost.
+    let tell = Box::new(move |body| {
+        own.send_waiting(Sample { t: clock(), body });
+    });
+    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, tell, failed));
     handle.stop.store(true, Ordering::Relaxed);
     match outcome? {
         Outcome::Quit | Outcome::Signal(_) => Ok(Exit::Success),

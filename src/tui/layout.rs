@@ -33,6 +33,11 @@ impl Layout {
         } else {
             layout.full(area, look, cards, rows);
         }
+        if look.prompt.is_some() {
+            let status = layout.0[PanelId::Status as usize];
+            let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+            layout.0[PanelId::Prompt as usize] = if status.is_empty() { last } else { Rect { height: 1, ..status } };
+        }
         match look.layer {
             Some(Layer::Help) => layout.0[PanelId::Help as usize] = area,
             Some(Layer::Sort) => layout.0[PanelId::Sort as usize] = centred(area, 64, super::columns::COLUMNS.len() as u16 + 2),

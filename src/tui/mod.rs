@@ -11,6 +11,7 @@ pub mod cards;
 pub mod columns;
 pub mod event_loop;
 pub mod filter;
+pub mod grown;
 pub mod keymap;
 pub mod layout;
 pub mod look;

@@ -14,6 +14,8 @@ pub enum Msg {
     Tick(Timestamp),
     /// A key was pressed.
     Key(Key),
+    /// A text was pasted.
+    Paste(String),
     /// The mouse was pressed at a column and a row.
     Click(u16, u16),
     /// The wheel was turned over a column and a row, down or up.
@@ -21,7 +23,7 @@ pub enum Msg {
 }
 
 /// Something that only the event loop can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Leave.
     Quit,
@@ -29,4 +31,6 @@ pub enum Effect {
     Suspend,
     /// Draw every cell again.
     Redraw,
+    /// Put a mark into the stream, so that everybody who reads it sees it.
+    Mark(Arc<str>),
 }

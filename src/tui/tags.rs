@@ -81,6 +81,15 @@ pub fn processes_of(row: &RowKey, snapshot: &Snapshot) -> Vec<ProcessKey> {
     }
 }
 
+/// The leader of the job that the process of a row is part of.
+pub fn job_of(row: &RowKey, snapshot: &Snapshot) -> Option<ProcessKey> {
+    match row {
+        RowKey::Job(leader) => Some(*leader),
+        RowKey::Holder(_, own) => holders(snapshot).find(|(key, _)| key == own).and_then(|(_, job)| job),
+        RowKey::Unattributed(_) | RowKey::Others(_) => None,
+    }
+}
+
 /// Every holder of every device with the leader of its job.
 fn holders(snapshot: &Snapshot) -> impl Iterator<Item = (ProcessKey, Option<ProcessKey>)> + '_ {
     let lists = snapshot.devices.iter().filter_map(|view| view.holders.as_ref().ok());

@@ -15,6 +15,7 @@ mod help;
 mod host;
 mod multiples;
 mod processes;
+mod prompt;
 mod sort;
 mod status;
 mod strip;
@@ -59,6 +60,8 @@ pub enum PanelId {
     Processes,
     /// The selected thing in a sentence, and keys.
     Status,
+    /// The line that is typed.
+    Prompt,
     /// Everything, in three rows.
     Strip,
     /// What keys do.
@@ -85,6 +88,7 @@ pub static PANELS: &[PanelInfo] = &[
     PanelInfo { id: PanelId::Multiples, new: || Box::<multiples::Multiples>::default() },
     PanelInfo { id: PanelId::Processes, new: || Box::<processes::Processes>::default() },
     PanelInfo { id: PanelId::Status, new: || Box::new(status::Status) },
+    PanelInfo { id: PanelId::Prompt, new: || Box::new(prompt::Line) },
     PanelInfo { id: PanelId::Strip, new: || Box::<strip::Strip>::default() },
     PanelInfo { id: PanelId::Help, new: || Box::<help::Help>::default() },
     PanelInfo { id: PanelId::Sort, new: || Box::<sort::Sort>::default() },
