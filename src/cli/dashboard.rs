@@ -56,7 +56,7 @@ pub fn run(context: &Context) -> anyhow::Result<Exit> {
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, failed));
+    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, handle.signaller, failed));
     handle.stop.store(true, Ordering::Relaxed);
     match outcome? {
         Outcome::Quit | Outcome::Signal(_) => Ok(Exit::Success),
@@ -84,5 +84,6 @@ fn options(context: &Context) -> DashboardOptions {
         ascii: settings.ascii.unwrap_or(!is_utf8(&context.env)),
         mouse: settings.mouse,
         timezone: if settings.utc { TimeZone::UTC } else { TimeZone::system() },
+        read_only: settings.read_only.then(|| settings.origin("read-only").to_string()),
     }
 }

@@ -17,7 +17,7 @@ use super::msg::{Effect, Msg};
 use super::options::DashboardOptions;
 use super::terminal::Tty;
 use super::theme::Palette;
-use crate::domain::{Period, Snapshot, Timestamp};
+use crate::domain::{Period, Signaller, Snapshot, Timestamp};
 
 /// The shortest time between two frames after keys and movement.
 const MOTION: Duration = Duration::from_millis(33);
@@ -73,18 +73,19 @@ enum Want {
 }
 
 /// Runs the dashboard until the user leaves, a signal ends it, or `failed` says that the source can't be used (pass
-/// [`std::future::pending`] where it can't fail). `now` is the stream's clock.
+/// [`std::future::pending`] where it can't fail). `now` is the stream's clock, `signaller` takes what is to be signalled.
 pub async fn run<E>(
     options: DashboardOptions,
     snapshots: watch::Receiver<Arc<Snapshot>>,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    signaller: Box<dyn Signaller>,
     failed: impl Future<Output = E>,
 ) -> Result<Outcome<E>, TuiError> {
     let signals = Signals::new().map_err(TuiError::Signals)?;
     let resumed = signal(SignalKind::from_raw(CONTINUE)).map_err(TuiError::Signals)?;
     let tty = Tty::enter(options.mouse, options.palette != Palette::None).map_err(TuiError::Tty)?;
     let mut dashboard =
-        Dashboard { app: App::new(options), tty, snapshots, now, want: Want::Motion, titled: false, measured: None };
+        Dashboard { app: App::new(options), tty, snapshots, now, signaller, want: Want::Motion, titled: false, measured: None };
     let last = dashboard.draw().map_err(TuiError::Tty)?;
     // Made after the first frame: it starts a thread.
     let mut input = Input::start();
@@ -100,6 +101,7 @@ struct Dashboard {
     tty: Tty,
     snapshots: watch::Receiver<Arc<Snapshot>>,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    signaller: Box<dyn Signaller>,
     want: Want,
     titled: bool,
     /// When the size of the screen was asked for; none where it may have changed. A change is told by an event, but not
@@ -182,6 +184,14 @@ impl Dashboard {
                             let _ = timeout(SIGNALLED, resumed.recv()).await;
                             self.resume()?;
                             *input = Input::start();
+                        }
+                        Some(Effect::Hold(targets)) => {
+                            let answers = self.signaller.hold(&targets);
+                            self.app.update(Msg::Held(answers));
+                        }
+                        Some(Effect::Signal(signal)) => {
+                            let answers = self.signaller.signal(signal);
+                            self.app.update(Msg::Signalled(signal, answers));
                         }
                         None => {}
                     }

@@ -1,5 +1,7 @@
 //! What the user looks at: the part of the state on which several panels must agree.
 
+use super::aim::Aim;
+use super::msg::Effect;
 use crate::domain::{DeviceId, Gpu, Period, ProcessKey, Timestamp};
 
 /// Which list the arrows move in.
@@ -62,6 +64,8 @@ pub enum Layer {
     Help,
     /// What to sort by.
     Sort,
+    /// Which signal to send.
+    Signal,
 }
 
 /// What all panels agree on.
@@ -91,6 +95,10 @@ pub struct Look {
     pub descending: bool,
     /// What lies on top of the dashboard.
     pub layer: Option<Layer>,
+    /// What the signal menu is aimed at.
+    pub aim: Option<Aim>,
+    /// What a panel asks of the event loop; the app passes it on.
+    pub wish: Option<Effect>,
 }
 
 impl Look {

@@ -6,6 +6,7 @@
 //! card, which process, which moment) is the [`Look`]. [`widgets`] know cells and bytes, and nothing of the app.
 
 pub mod action;
+pub mod aim;
 pub mod app;
 pub mod cards;
 pub mod columns;

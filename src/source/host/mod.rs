@@ -3,6 +3,7 @@
 pub mod memory;
 pub mod people;
 pub mod procfs;
+pub mod signals;
 pub mod users;
 
 use std::sync::Arc;

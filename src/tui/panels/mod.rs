@@ -15,6 +15,7 @@ mod help;
 mod host;
 mod multiples;
 mod processes;
+pub mod signal;
 mod sort;
 mod status;
 mod strip;
@@ -65,6 +66,8 @@ pub enum PanelId {
     Help,
     /// What to sort by.
     Sort,
+    /// Which signal to send.
+    Signal,
 }
 
 /// One panel of the table.
@@ -88,6 +91,7 @@ pub static PANELS: &[PanelInfo] = &[
     PanelInfo { id: PanelId::Strip, new: || Box::<strip::Strip>::default() },
     PanelInfo { id: PanelId::Help, new: || Box::<help::Help>::default() },
     PanelInfo { id: PanelId::Sort, new: || Box::<sort::Sort>::default() },
+    PanelInfo { id: PanelId::Signal, new: || Box::<signal::Signal>::default() },
 ];
 
 #[cfg(test)]
