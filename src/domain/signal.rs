@@ -62,25 +62,25 @@ pub enum Refusal {
     #[error("it has already ended")]
     Ended,
     /// Its pid means another process.
-    #[error("it has already ended: its pid belongs to another process now")]
+    #[error("it has ended, and its pid is another process now")]
     Reused,
     /// The driver's pid means nothing here, or perhaps another process.
-    #[error("it can't be seen from here: its pid may mean another process")]
+    #[error("its pid may mean another process here")]
     Unknown,
     /// The system does not let this user.
     #[error("not permitted")]
     Denied,
     /// Process 1.
-    #[error("it is process 1, which keeps the system or the container running")]
+    #[error("it is process 1, which all others depend on")]
     Init,
     /// This program.
     #[error("it is vramscope itself")]
     Itself,
     /// A thread of the kernel.
-    #[error("it is a thread of the kernel, which takes no signals")]
+    #[error("it is a thread of the kernel")]
     Kernel,
     /// Without pidfds a pid may come to mean another process between the look and the signal.
-    #[error("it can't be done safely here: it needs pidfd_open, from Linux 5.3 on and not filtered")]
+    #[error("not safe here without pidfd_open (Linux 5.3)")]
     NoPidfd,
     /// The system's words for anything else.
     #[error("failed: {0}")]

@@ -12,7 +12,7 @@ use super::super::look::Look;
 use super::super::msg::Effect;
 use super::super::theme::Role;
 use super::super::widgets::list;
-use super::super::widgets::text::{Pen, Rule, fill, put_right};
+use super::super::widgets::text::{Pen, Rule, fill, fit, put_right};
 use super::super::world::{World, gib};
 use super::Panel;
 use crate::domain::{Gpu, Signal as Number};
@@ -45,6 +45,9 @@ enum Step {
 
 /// What must be typed before a process of the system is signalled.
 const WORD: &str = "system";
+
+/// The widest name beside what became of it.
+const NAME: u16 = 18;
 
 /// Rows of processes at most, where there are several.
 const MOST_ROWS: usize = 10;
@@ -300,7 +303,9 @@ fn summary(aim: &Aim) -> String {
 fn result(world: &World<'_>, target: &Target, area: Rect, buf: &mut Buffer) {
     let mut pen = Pen::new(buf, area);
     let bad = matches!(target.answer, Answer::Refused(_));
-    pen.skip(2).put(&format!("{} ({}): ", target.name, target.key.pid), world.style(Role::Strong));
+    // What became of it matters more than a long name.
+    let name = fit(&target.name, NAME);
+    pen.skip(2).put(&format!("{name} ({}): ", target.key.pid), world.style(Role::Strong));
     pen.put(&target.word(), world.style(if bad { Role::Notice } else { Role::Text }));
 }
 

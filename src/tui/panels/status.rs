@@ -59,10 +59,9 @@ impl Panel for Status {
 /// The word for what a key does now; empty where it does nothing worth the room.
 fn hint_of(info: &ActionInfo, look: &Look) -> &'static str {
     match (look.layer, info.action) {
-        (Some(Layer::Sort), Action::Up) => "choose",
+        (Some(Layer::Sort | Layer::Signal), Action::Up) => "choose",
         (Some(Layer::Sort), Action::Open) => "sort by it",
         (Some(Layer::Sort), Action::Reverse) => "turn round",
-        (Some(Layer::Signal), Action::Up) => "choose",
         (Some(Layer::Signal), Action::Open) => "go on",
         (Some(_), Action::Back) => "close",
         (Some(_), Action::Quit) => info.hint,
