@@ -9,5 +9,6 @@ mod keys;
 mod layering;
 mod nvml;
 mod scenario;
+mod signals;
 mod support;
 mod terminal;

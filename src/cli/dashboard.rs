@@ -16,7 +16,7 @@ use crate::domain::{Period, Sample};
 use crate::pipeline;
 use crate::sampler::channel;
 use crate::source::SourceError;
-use crate::tui::{self, DashboardOptions, Outcome};
+use crate::tui::{self, DashboardOptions, Hands, Outcome};
 
 /// How long the screen waits for the source to say that it can't be used, so that this can be said without a screen.
 const OPENING: Period = Period::millis(20);
@@ -63,7 +63,8 @@ pub fn run(context: &Context) -> anyhow::Result<Exit> {
     let tell = Box::new(move |body| {
         own.send_waiting(Sample { t: clock(), body });
     });
-    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, tell, failed));
+    let hands = Hands { tell, signaller: handle.signaller };
+    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, hands, failed));
     handle.stop.store(true, Ordering::Relaxed);
     match outcome? {
         Outcome::Quit | Outcome::Signal(_) => Ok(Exit::Success),
@@ -91,5 +92,6 @@ fn options(context: &Context) -> DashboardOptions {
         ascii: settings.ascii.unwrap_or(!is_utf8(&context.env)),
         mouse: settings.mouse,
         timezone: if settings.utc { TimeZone::UTC } else { TimeZone::system() },
+        read_only: settings.read_only.then(|| settings.origin("read-only").to_string()),
     }
 }

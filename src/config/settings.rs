@@ -109,6 +109,11 @@ settings! {
     /// Show the wall clock in UTC instead of the local time zone
     utc: bool = ("utc", "BOOL", "false", "VRAMSCOPE_UTC");
 
+    /// Never signal a process
+    ///
+    /// The key for signals then says so, and opens no menu.
+    read_only: bool = ("read-only", "BOOL", "false", "VRAMSCOPE_READ_ONLY");
+
     /// Write a log to this file
     log: Option<PathBuf> = ("log", "FILE", "", "VRAMSCOPE_LOG");
 }

@@ -59,6 +59,8 @@ pub enum Action {
     ZoomIn,
     /// Show more time.
     ZoomOut,
+    /// Signal processes.
+    Signal,
     /// The next theme.
     Theme,
     /// Draw everything again.
@@ -144,6 +146,7 @@ pub static ACTIONS: &[ActionInfo] = actions![
     MuchLater "much-later" Dashboard ["shift-right"] "" "Later by a whole screen";
     ZoomIn "zoom-in" Dashboard ["+" "="] "zoom" "Show less time, in more detail (down to 10 s)";
     ZoomOut "zoom-out" Dashboard ["-"] "" "Show more time (up to 7 days)";
+    Signal "signal" Dashboard ["K" "f9"] "signal" "Signal the selected process, after a question (end, interrupt, stop …)";
     Theme "theme" Dashboard ["T"] "" "The next theme";
     Redraw "redraw" Everywhere ["ctrl-l"] "" "Draw the whole screen again";
     Back "back" Everywhere ["esc"] "" "Close what is on top: help, menu, details, filter, freeze, past, large timeline, all cards. Never quits";

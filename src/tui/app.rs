@@ -6,6 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::action::{Action, Scope};
+use super::aim::{self, Aim};
 use super::cards::{Card, Slice};
 use super::filter::Filter;
 use super::keymap::{Key, Keymap};
@@ -116,10 +117,22 @@ impl App {
             }
             Msg::Click(x, y) => {
                 self.click(x, y);
-                None
+                self.look.wish.take()
             }
             Msg::Wheel(x, y, down) => {
                 self.wheel(x, y, if down { Action::Down } else { Action::Up });
+                None
+            }
+            Msg::Held(answers) => {
+                if let Some(aim) = &mut self.look.aim {
+                    aim.held(answers);
+                }
+                None
+            }
+            Msg::Signalled(signal, answers) => {
+                if let Some(aim) = &mut self.look.aim {
+                    aim.signalled(signal, answers);
+                }
                 None
             }
         }
@@ -205,6 +218,9 @@ impl App {
                 return None;
             }
         }
+        if self.look.layer == Some(Layer::Signal) && self.panels[PanelId::Signal as usize].key(key) {
+            return None;
+        }
         self.act(action?)
     }
 
@@ -261,19 +277,21 @@ impl App {
         let layer = match self.look.layer {
             Some(Layer::Help) => Some(PanelId::Help),
             Some(Layer::Sort) => Some(PanelId::Sort),
+            Some(Layer::Signal) => Some(PanelId::Signal),
             None => None,
         };
         if let Some(panel) = layer {
-            if !self.ask(panel, action) && action == Action::Back {
+            if !self.ask(panel, action) && matches!(action, Action::Back | Action::Open) {
                 self.close_layer();
             }
-            return None;
+            return self.look.wish.take();
         }
         match action {
             Action::Back => self.back(),
             Action::Help => self.look.layer = Some(Layer::Help),
             Action::Sort => self.look.layer = Some(Layer::Sort),
             Action::Reverse => self.look.descending = !self.look.descending,
+            Action::Signal => self.aim(),
             Action::Theme => self.next_theme(),
             Action::Freeze => self.toggle_freeze(),
             Action::All => self.toggle_all(),
@@ -313,7 +331,27 @@ impl App {
                 let _ = self.ask(list, action) || self.ask(self.timeline(), action);
             }
         }
-        None
+        self.look.wish.take()
+    }
+
+    /// Opens the signal menu on the processes that are meant right now.
+    fn aim(&mut self) {
+        if let Some(by) = &self.options.read_only {
+            self.look.note = Some(format!("Signals are off: {by}."));
+            return;
+        }
+        let (picture, _) = self.picture();
+        let keys = self.look.picked(&self.snapshot);
+        let aim = Aim::at(&keys, &self.snapshot, &picture);
+        if aim.targets.is_empty() {
+            self.look.note = Some("No process is selected: Tab, then up and down.".to_owned());
+        } else if aim.targets.len() > aim::MOST {
+            self.look.note = Some(format!("{} processes are too many: at most {} at once.", aim.targets.len(), aim::MOST));
+        } else {
+            self.look.wish = Some(Effect::Hold(aim.asked()));
+            self.look.aim = Some(aim);
+            self.look.layer = Some(Layer::Signal);
+        }
     }
 
     /// Tells all about the selected row, or makes the timeline large.
@@ -396,7 +434,12 @@ impl App {
 
     fn close_layer(&mut self) {
         self.look.layer = None;
-        self.panels[PanelId::Help as usize] = (PANELS[PanelId::Help as usize].new)();
+        if self.look.aim.take().is_some() {
+            self.look.wish = Some(Effect::Hold(Vec::new()));
+        }
+        for id in [PanelId::Help, PanelId::Signal] {
+            self.panels[id as usize] = (PANELS[id as usize].new)();
+        }
     }
 
     /// Closes what is on top: details, filter, freeze, past, large timeline, all cards.
@@ -470,7 +513,7 @@ impl App {
     fn click(&mut self, x: u16, y: u16) {
         let at = self.panel_at(x, y);
         match (self.look.layer, at) {
-            (Some(_), Some(PanelId::Help | PanelId::Sort)) | (None, Some(_)) => {
+            (Some(_), Some(PanelId::Help | PanelId::Sort | PanelId::Signal)) | (None, Some(_)) => {
                 if let Some(id) = at {
                     self.with_panel(id, |panel, look, world| panel.click(x, y, look, world));
                 }

@@ -17,7 +17,7 @@ use super::msg::{Effect, Msg};
 use super::options::DashboardOptions;
 use super::terminal::Tty;
 use super::theme::Palette;
-use crate::domain::{Period, SampleBody, Snapshot, Timestamp};
+use crate::domain::{Period, SampleBody, Signaller, Snapshot, Timestamp};
 
 /// The shortest time between two frames after keys and movement.
 const MOTION: Duration = Duration::from_millis(33);
@@ -72,21 +72,28 @@ enum Want {
     Motion,
 }
 
+/// What the dashboard does beyond the screen: given by who puts the parts together.
+pub struct Hands {
+    /// Puts what the user did into the stream.
+    pub tell: Box<dyn Fn(SampleBody)>,
+    /// Signals processes.
+    pub signaller: Box<dyn Signaller>,
+}
+
 /// Runs the dashboard until the user leaves, a signal ends it, or `failed` says that the source can't be used (pass
-/// [`std::future::pending`] where it can't fail). `now` is the stream's clock, `tell` puts
-/// what the user did into the stream.
+/// [`std::future::pending`] where it can't fail). `now` is the stream's clock.
 pub async fn run<E>(
     options: DashboardOptions,
     snapshots: watch::Receiver<Arc<Snapshot>>,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
-    tell: Box<dyn Fn(SampleBody)>,
+    hands: Hands,
     failed: impl Future<Output = E>,
 ) -> Result<Outcome<E>, TuiError> {
     let signals = Signals::new().map_err(TuiError::Signals)?;
     let resumed = signal(SignalKind::from_raw(CONTINUE)).map_err(TuiError::Signals)?;
     let tty = Tty::enter(options.mouse, options.palette != Palette::None).map_err(TuiError::Tty)?;
     let mut dashboard =
-        Dashboard { app: App::new(options), tty, snapshots, now, tell, want: Want::Motion, titled: false, measured: None };
+        Dashboard { app: App::new(options), tty, snapshots, now, hands, want: Want::Motion, titled: false, measured: None };
     let last = dashboard.draw().map_err(TuiError::Tty)?;
     // Made after the first frame: it starts a thread.
     let mut input = Input::start();
@@ -102,7 +109,7 @@ struct Dashboard {
     tty: Tty,
     snapshots: watch::Receiver<Arc<Snapshot>>,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
-    tell: Box<dyn Fn(SampleBody)>,
+    hands: Hands,
     want: Want,
     titled: bool,
     /// When the size of the screen was asked for; none where it may have changed. A change is told by an event, but not
@@ -186,7 +193,15 @@ impl Dashboard {
                             self.resume()?;
                             *input = Input::start();
                         }
-                        Some(Effect::Mark(text)) => (self.tell)(SampleBody::Mark(text)),
+                        Some(Effect::Mark(text)) => (self.hands.tell)(SampleBody::Mark(text)),
+                        Some(Effect::Hold(targets)) => {
+                            let answers = self.hands.signaller.hold(&targets);
+                            self.app.update(Msg::Held(answers));
+                        }
+                        Some(Effect::Signal(signal)) => {
+                            let answers = self.hands.signaller.signal(signal);
+                            self.app.update(Msg::Signalled(signal, answers));
+                        }
                         None => {}
                     }
                 }

@@ -41,6 +41,10 @@ impl Layout {
         match look.layer {
             Some(Layer::Help) => layout.0[PanelId::Help as usize] = area,
             Some(Layer::Sort) => layout.0[PanelId::Sort as usize] = centred(area, 64, super::columns::COLUMNS.len() as u16 + 2),
+            Some(Layer::Signal) => {
+                let height = look.aim.as_ref().map_or(0, super::panels::signal::height);
+                layout.0[PanelId::Signal as usize] = centred(area, 78, height);
+            }
             None => {}
         }
         layout

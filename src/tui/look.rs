@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::aim::Aim;
 use super::filter::Filter;
+use super::msg::Effect;
 use super::prompt::Prompt;
 use super::tags::Tags;
 use crate::domain::{DeviceId, Gpu, Period, ProcessKey, Timestamp};
@@ -81,6 +83,8 @@ pub enum Layer {
     Help,
     /// What to sort by.
     Sort,
+    /// Which signal to send.
+    Signal,
 }
 
 /// What all panels agree on.
@@ -124,6 +128,10 @@ pub struct Look {
     pub descending: bool,
     /// What lies on top of the dashboard.
     pub layer: Option<Layer>,
+    /// What the signal menu is aimed at.
+    pub aim: Option<Aim>,
+    /// What a panel asks of the event loop; the app passes it on.
+    pub wish: Option<Effect>,
 }
 
 impl Look {

@@ -6,6 +6,7 @@
 //! card, which process, which moment) is the [`Look`]. [`widgets`] know cells and bytes, and nothing of the app.
 
 pub mod action;
+pub mod aim;
 pub mod app;
 pub mod cards;
 pub mod columns;
@@ -28,7 +29,7 @@ pub mod widgets;
 pub mod world;
 
 pub use app::App;
-pub use event_loop::{Outcome, TuiError, run};
+pub use event_loop::{Hands, Outcome, TuiError, run};
 pub use look::Look;
 pub use msg::{Effect, Msg};
 pub use options::DashboardOptions;

@@ -15,10 +15,19 @@ pub struct DashboardOptions {
     pub mouse: bool,
     /// For the clock and the time axis.
     pub timezone: jiff::tz::TimeZone,
+    /// Who switched signals off, where they are: the option, the variable or the line of the file.
+    pub read_only: Option<String>,
 }
 
 impl Default for DashboardOptions {
     fn default() -> Self {
-        Self { theme: Theme::default(), palette: Palette::Ansi16, ascii: false, mouse: true, timezone: jiff::tz::TimeZone::UTC }
+        Self {
+            theme: Theme::default(),
+            palette: Palette::Ansi16,
+            ascii: false,
+            mouse: true,
+            timezone: jiff::tz::TimeZone::UTC,
+            read_only: None,
+        }
     }
 }

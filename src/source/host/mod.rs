@@ -5,6 +5,7 @@ pub mod memory;
 pub mod origin;
 pub mod people;
 pub mod procfs;
+pub mod signals;
 pub mod users;
 
 use std::sync::Arc;

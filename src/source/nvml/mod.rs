@@ -29,6 +29,7 @@ use nvml_wrapper::Nvml;
 use crate::domain::{Device, DeviceId, Gpu, Header, MemoryKind, Missing, Period, Reading, SampleBody, Timestamp, text};
 use crate::sampler::{Beat, Caller, Clock, Condition, Pacing, SampleSender, Studio, Watchdog, worker};
 use crate::source::host::people::People;
+use crate::source::host::signals::Pidfds;
 use crate::source::host::{self, HostProbe};
 use crate::source::{Source, SourceError, SourceHandle};
 use calls::{Call, NAMES};
@@ -102,7 +103,7 @@ impl Source for NvmlSource {
         if let Err(error) = thread::Builder::new().name("open".into()).spawn(move || opening.run(&opened)) {
             let _ = failed.send(Err(load::no_device(format!("no thread can be started: {error}"), false)));
         }
-        SourceHandle { opened: receiver, stop, now: Arc::new(move || clock.now()) }
+        SourceHandle { opened: receiver, stop, now: Arc::new(move || clock.now()), signaller: Box::new(Pidfds::default()) }
     }
 }
 

@@ -137,7 +137,9 @@ fn lines(world: &World<'_>, query: &str) -> Vec<Line> {
         "Keys",
         &mut ACTIONS.iter().map(|info| {
             let keys: Vec<String> = world.keymap.keys(info.action).map(|key| key.to_string()).collect();
-            (keys.join(" "), info.help, Role::Strong)
+            let off = info.action == Action::Signal && world.options.read_only.is_some();
+            let help = if off { "Off: this dashboard is read-only" } else { info.help };
+            (keys.join(" "), help, if off { Role::Dim } else { Role::Strong })
         }),
     );
     let slice =

@@ -16,6 +16,7 @@ mod host;
 mod multiples;
 mod processes;
 mod prompt;
+pub mod signal;
 mod sort;
 mod status;
 mod strip;
@@ -68,6 +69,8 @@ pub enum PanelId {
     Help,
     /// What to sort by.
     Sort,
+    /// Which signal to send.
+    Signal,
 }
 
 /// One panel of the table.
@@ -92,6 +95,7 @@ pub static PANELS: &[PanelInfo] = &[
     PanelInfo { id: PanelId::Strip, new: || Box::<strip::Strip>::default() },
     PanelInfo { id: PanelId::Help, new: || Box::<help::Help>::default() },
     PanelInfo { id: PanelId::Sort, new: || Box::<sort::Sort>::default() },
+    PanelInfo { id: PanelId::Signal, new: || Box::<signal::Signal>::default() },
 ];
 
 #[cfg(test)]

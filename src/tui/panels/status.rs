@@ -35,7 +35,11 @@ impl Panel for Status {
             // How to get help and how to leave are shown before all others.
             let last = |action| matches!(action, Action::Help | Action::Quit);
             let columns = |keys: &str, hint: &str| width(keys) + hint.len() as u16 + 3;
-            let hints = || ACTIONS.iter().map(|info| (info, hint_of(info, look))).filter(|(_, hint)| !hint.is_empty());
+            let hints = || {
+                ACTIONS.iter().map(|info| (info, hint_of(info, look))).filter(|(info, hint)| {
+                    !hint.is_empty() && (info.action != Action::Signal || world.options.read_only.is_none())
+                })
+            };
             let kept: u16 = hints()
                 .filter(|(info, _)| last(info.action))
                 .map(|(info, hint)| columns(&keys(world, info.action).unwrap_or_default(), hint))
@@ -55,9 +59,10 @@ impl Panel for Status {
 /// The word for what a key does now; empty where it does nothing worth the room.
 fn hint_of(info: &ActionInfo, look: &Look) -> &'static str {
     match (look.layer, info.action) {
-        (Some(Layer::Sort), Action::Up) => "choose",
+        (Some(Layer::Sort | Layer::Signal), Action::Up) => "choose",
         (Some(Layer::Sort), Action::Open) => "sort by it",
         (Some(Layer::Sort), Action::Reverse) => "turn round",
+        (Some(Layer::Signal), Action::Open) => "go on",
         (Some(_), Action::Back) => "close",
         (Some(_), Action::Quit) => info.hint,
         (Some(_), _) => "",
@@ -66,6 +71,7 @@ fn hint_of(info: &ActionInfo, look: &Look) -> &'static str {
         (None, Action::Back) if look.end.is_some() && look.cursor.is_none() => "to now",
         (None, Action::All) if look.selection == Selection::All => "one card",
         (None, Action::Open) if look.large => "small",
+        (None, Action::Signal) if look.focus == Focus::Devices => "",
         _ => info.hint,
     }
 }
