@@ -1,5 +1,6 @@
 //! Layer 0: what is true. No I/O, no clock, no threads, no globals.
 
+pub mod analyst;
 pub mod bytes;
 pub mod device;
 pub mod finding;
@@ -13,6 +14,7 @@ pub mod snapshot;
 pub mod text;
 pub mod time;
 
+pub use analyst::{Analyst, Said};
 pub use bytes::Bytes;
 pub use device::{Device, DeviceId, DeviceState, Gpu, MemoryFigures, MemoryKind};
 pub use finding::{Advice, Anatomy, Certainty, Evidence, Finding, FindingKind, Quantity, Shape};
