@@ -196,6 +196,7 @@ mod tests {
                 usage: None,
                 peak: None,
                 peak_since_mark: None,
+                anatomy: None,
                 series: None,
                 first_seen: Timestamp::ZERO,
                 gone_at: None,
