@@ -1,5 +1,6 @@
 //! Layer 0: what is true. No I/O, no clock, no threads, no globals.
 
+pub mod alert;
 pub mod analyst;
 pub mod bytes;
 pub mod device;
@@ -19,6 +20,7 @@ pub mod text;
 pub mod time;
 pub mod unattributed;
 
+pub use alert::Alerter;
 pub use analyst::{Analyst, Said};
 pub use bytes::Bytes;
 pub use device::{Device, DeviceId, DeviceState, Gpu, MemoryFigures, MemoryKind};

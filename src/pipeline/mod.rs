@@ -89,7 +89,9 @@ fn take(monitor: &mut Monitor, sinks: &mut [Box<dyn Sink>], sample: &Sample) {
     }
     monitor.ingest(sample);
     for said in monitor.take_said() {
-        sinks.iter_mut().for_each(|sink| sink.said(&said));
+        for sink in &mut *sinks {
+            sink.said(&said);
+        }
     }
 }
 
