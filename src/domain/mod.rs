@@ -3,14 +3,17 @@
 pub mod alert;
 pub mod analyst;
 pub mod bytes;
+pub mod command;
 pub mod device;
 pub mod finding;
 #[cfg(test)]
 mod fixture;
 pub mod growth;
 pub mod history;
+pub mod launcher;
 pub mod monitor;
 pub mod owners;
+pub mod owner;
 pub mod process;
 pub mod reading;
 pub mod risk;
