@@ -12,7 +12,6 @@ pub mod growth;
 pub mod history;
 pub mod launcher;
 pub mod monitor;
-pub mod owners;
 pub mod owner;
 pub mod process;
 pub mod reading;
@@ -21,6 +20,7 @@ pub mod sample;
 pub mod snapshot;
 pub mod text;
 pub mod time;
+pub mod totals;
 pub mod unattributed;
 
 pub use alert::Alerter;
@@ -31,11 +31,11 @@ pub use finding::{Advice, Anatomy, Certainty, Evidence, Finding, FindingKind, Qu
 pub use growth::{Change, Grower, Growth};
 pub use history::{Bucket, Series};
 pub use monitor::Monitor;
-pub use owners::{JobView, UserTotal};
 pub use process::{Ancestor, Details, Holder, HolderKind, Job, OpenHandle, Pid, Process, ProcessKey, ProcessUsage, Relation};
 pub use reading::{Missing, Reading};
 pub use risk::{FullIn, Risk, RiskLevel};
 pub use sample::{Header, Health, HostMemory, ProbeKind, Sample, SampleBody, Usage};
 pub use snapshot::{Balance, DeviceView, Handle, HolderView, Snapshot};
 pub use time::{Period, Timestamp, Wall};
+pub use totals::{JobView, UserTotal};
 pub use unattributed::Cause;
