@@ -1,8 +1,10 @@
 //! Layer 0: what is true. No I/O, no clock, no threads, no globals.
 
+pub mod advice;
 pub mod bytes;
 pub mod device;
 pub mod finding;
+pub mod framework;
 pub mod history;
 pub mod monitor;
 pub mod process;
@@ -12,10 +14,12 @@ pub mod sample;
 pub mod snapshot;
 pub mod text;
 pub mod time;
+pub mod tips;
 
 pub use bytes::Bytes;
 pub use device::{Device, DeviceId, DeviceState, Gpu, MemoryFigures, MemoryKind};
 pub use finding::{Advice, Anatomy, Certainty, Evidence, Finding, FindingKind, Quantity, Shape};
+pub use framework::{Framework, Role, Workload};
 pub use history::{Bucket, Series};
 pub use monitor::Monitor;
 pub use process::{Holder, HolderKind, Pid, Process, ProcessKey, ProcessUsage, Relation};
