@@ -2,6 +2,7 @@
 
 pub mod alert;
 pub mod analyst;
+pub mod advice;
 pub mod bytes;
 pub mod command;
 pub mod device;
@@ -9,6 +10,7 @@ pub mod finding;
 #[cfg(test)]
 mod fixture;
 pub mod growth;
+pub mod framework;
 pub mod history;
 pub mod launcher;
 pub mod monitor;
@@ -22,6 +24,7 @@ pub mod text;
 pub mod time;
 pub mod totals;
 pub mod unattributed;
+pub mod tips;
 
 pub use alert::Alerter;
 pub use analyst::{Analyst, Said};
@@ -29,6 +32,7 @@ pub use bytes::Bytes;
 pub use device::{Device, DeviceId, DeviceState, Gpu, MemoryFigures, MemoryKind};
 pub use finding::{Advice, Anatomy, Certainty, Evidence, Finding, FindingKind, Quantity, Shape};
 pub use growth::{Change, Grower, Growth};
+pub use framework::{Framework, Role, Workload};
 pub use history::{Bucket, Series};
 pub use monitor::Monitor;
 pub use process::{Ancestor, Details, Holder, HolderKind, Job, OpenHandle, Pid, Process, ProcessKey, ProcessUsage, Relation};
