@@ -32,5 +32,5 @@ pub use app::App;
 pub use event_loop::{Hands, Outcome, TuiError, run};
 pub use look::Look;
 pub use msg::{Effect, Msg};
-pub use options::DashboardOptions;
+pub use options::{AlertOptions, DashboardOptions};
 pub use theme::{Palette, THEMES, Theme};
