@@ -324,6 +324,9 @@ impl App {
                 }
             }
             _ => {
+                if self.look.details && self.ask(PanelId::Details, action) {
+                    return self.look.wish.take();
+                }
                 let list = match self.look.focus {
                     Focus::Devices => PanelId::Devices,
                     Focus::Processes => PanelId::Processes,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::grown::signed;
 use super::rows::{JobRow, Row, RowKind};
+use super::widgets::text::say;
 use super::world::World;
 use crate::domain::bytes::three_digits;
 use crate::domain::command::title;
@@ -153,7 +154,7 @@ pub static COLUMNS: &[Column] = &[
         descending: true,
         help: "By how many GiB it grew over the time in sight; by its peaks where it swings",
         text: |row, world| row.change.map_or(Cow::Borrowed(""), |change| signed(change, world.glyphs.minus).into()),
-        key: |row, _| row.change.map_or(SortKey::Missing, |change| SortKey::Number(change as f64 / (1 << 20) as f64)),
+        key: |row, _| row.change.map_or(SortKey::Missing, |change| SortKey::Number((change >> 20) as f64)),
     },
     Column {
         id: "gpu%",
@@ -344,10 +345,10 @@ fn job_text(row: &JobRow<'_>, world: &World<'_>) -> String {
     let mut text = format!("{name}, {of}");
     if gpus > 1 {
         let used = super::world::gib(job.used());
-        text += &format!("; {used} GiB on {gpus} cards");
+        say(&mut text, format_args!("; {used} GiB on {gpus} cards"));
     }
     if let Some((gpu, left)) = job.tightest.filter(|_| world.past.is_none()) {
-        text += &format!("; tightest GPU {gpu}, {} GiB left", super::world::gib(Some(left)));
+        say(&mut text, format_args!("; tightest GPU {gpu}, {} GiB left", super::world::gib(Some(left))));
     }
     text
 }

@@ -33,6 +33,9 @@ impl Layout {
         } else {
             layout.full(area, look, cards, rows);
         }
+        if look.details {
+            layout.details(area);
+        }
         if look.prompt.is_some() {
             let status = layout.0[PanelId::Status as usize];
             let last = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -87,6 +90,30 @@ impl Layout {
             rows.take(1);
         }
         self.0[PanelId::Processes as usize] = rows.take(rows.left());
+    }
+
+    /// The details take what lies between the answer and the status; where there is room, the cards stay above.
+    fn details(&mut self, area: Rect) {
+        let (cards, status) = (self.place(PanelId::Devices), self.place(PanelId::Status));
+        let answer = self.place(PanelId::Answer);
+        let bottom = if status.is_empty() { area.bottom() } else { status.y };
+        let top = if cards.is_empty() {
+            area.y
+        } else if area.height >= 36 {
+            cards.bottom()
+        } else {
+            answer.bottom()
+        };
+        if bottom <= top {
+            return;
+        }
+        for id in [PanelId::Timeline, PanelId::Multiples, PanelId::Processes, PanelId::Host] {
+            self.0[id as usize] = Rect::default();
+        }
+        if top < cards.bottom() {
+            self.0[PanelId::Devices as usize] = Rect::default();
+        }
+        self.0[PanelId::Details as usize] = Rect { y: top, height: bottom - top, ..area };
     }
 
     fn small(&mut self, area: Rect, look: &Look, cards: usize) {

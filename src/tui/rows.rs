@@ -104,7 +104,7 @@ impl Row<'_> {
             RowKind::Job(job) => (None, &job.here),
             _ => (None, &[]),
         };
-        one.into_iter().chain(many.iter().map(|holder| holder.as_ref()))
+        one.into_iter().chain(many.iter().map(AsRef::as_ref))
     }
 
     /// The pid to show: a job's is its leader's.
@@ -260,7 +260,9 @@ fn grouped<'a>(leaves: Vec<Row<'a>>, keep: &[bool], world: &World<'a>, look: &Lo
     }
     let by_key = |a: &usize, b: &usize| keys[*a].cmp(&keys[*b]);
     tops.sort_by(by_key);
-    below.values_mut().for_each(|list| list.sort_by(by_key));
+    for list in below.values_mut() {
+        list.sort_by(by_key);
+    }
     let mut sorted = Vec::with_capacity(rows.len());
     // The next to take comes last.
     let mut open: Vec<(usize, u8, bool)> = tops.into_iter().rev().map(|at| (at, 0, false)).collect();

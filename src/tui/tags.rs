@@ -13,9 +13,7 @@ impl Tags {
     /// Tags all of `keys`, or takes the tags away where all have them.
     pub fn toggle(&mut self, keys: &[ProcessKey]) {
         if keys.iter().all(|key| self.0.contains(key)) {
-            keys.iter().for_each(|key| {
-                self.0.remove(key);
-            });
+            self.0.retain(|key| !keys.contains(key));
         } else {
             self.0.extend(keys);
         }

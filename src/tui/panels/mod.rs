@@ -9,6 +9,7 @@ use super::look::Look;
 use super::world::World;
 
 mod answer;
+mod details;
 mod devices;
 mod header;
 mod help;
@@ -61,6 +62,8 @@ pub enum PanelId {
     Processes,
     /// The selected thing in a sentence, and keys.
     Status,
+    /// All about the selected row.
+    Details,
     /// The line that is typed.
     Prompt,
     /// Everything, in three rows.
@@ -91,6 +94,7 @@ pub static PANELS: &[PanelInfo] = &[
     PanelInfo { id: PanelId::Multiples, new: || Box::<multiples::Multiples>::default() },
     PanelInfo { id: PanelId::Processes, new: || Box::<processes::Processes>::default() },
     PanelInfo { id: PanelId::Status, new: || Box::new(status::Status) },
+    PanelInfo { id: PanelId::Details, new: || Box::<details::Details>::default() },
     PanelInfo { id: PanelId::Prompt, new: || Box::new(prompt::Line) },
     PanelInfo { id: PanelId::Strip, new: || Box::<strip::Strip>::default() },
     PanelInfo { id: PanelId::Help, new: || Box::<help::Help>::default() },

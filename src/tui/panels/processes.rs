@@ -12,7 +12,7 @@ use super::super::look::{Focus, Look, RowKey};
 use super::super::rows::{Row, RowKind};
 use super::super::theme::Role;
 use super::super::widgets::list;
-use super::super::widgets::text::{Rule, fit, put, put_right, width};
+use super::super::widgets::text::{Rule, fit, put, put_right, say, width};
 use super::super::world::{World, gib, short_name};
 use super::devices::encode;
 use super::{Panel, host};
@@ -142,13 +142,13 @@ fn title(world: &World<'_>, look: &Look, shown: Option<RangeInclusive<usize>>, b
     };
     let mut title = format!("{many} on {place}{when}");
     if filtered {
-        title += &format!(", filter {}", fit(look.filter.text(), 30));
+        say(&mut title, format_args!(", filter {}", fit(look.filter.text(), 30)));
     }
     if table.hidden > 0 {
-        title += &format!(", {} of graphics hidden", table.hidden);
+        say(&mut title, format_args!(", {} of graphics hidden", table.hidden));
     }
     if !look.tags.is_empty() {
-        title += &format!(", {} tagged", look.tags.len());
+        say(&mut title, format_args!(", {} tagged", look.tags.len()));
     }
     title += &rows;
     title += &by;
@@ -207,7 +207,7 @@ fn users(world: &World<'_>, look: &Look, room: u16) -> Option<String> {
             if at == 0 {
                 return None;
             }
-            out += &format!(", {rest} more");
+            say(&mut out, format_args!(", {rest} more"));
             break;
         }
         out += &text;

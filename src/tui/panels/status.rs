@@ -10,7 +10,7 @@ use super::super::columns::job_name;
 use super::super::look::{Focus, Layer, Look, Selection};
 use super::super::rows::{JobRow, Row, RowKind};
 use super::super::theme::Role;
-use super::super::widgets::text::{Pen, fit_clauses, put, put_right, width};
+use super::super::widgets::text::{Pen, fit_clauses, put, put_right, say, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
 use crate::domain::{Bytes, Gpu, HolderView, MemoryKind, Missing, Reading};
@@ -288,9 +288,4 @@ fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String
         missing("command", process.command.as_ref().err());
     }
     out + "."
-}
-
-/// Adds to a sentence.
-fn say(sentence: &mut String, text: std::fmt::Arguments<'_>) {
-    std::fmt::Write::write_fmt(sentence, text).expect("a String takes every text");
 }

@@ -13,6 +13,11 @@ pub fn width(text: &str) -> u16 {
     u16::try_from(columns).unwrap_or(u16::MAX)
 }
 
+/// Adds to a text.
+pub fn say(text: &mut String, more: std::fmt::Arguments<'_>) {
+    std::fmt::Write::write_fmt(text, more).expect("a String takes every text");
+}
+
 /// The text, or its beginning and `…` where it is wider than `max` columns.
 pub fn fit(text: &str, max: u16) -> Cow<'_, str> {
     if width(text) <= max {
@@ -63,6 +68,40 @@ pub fn fit_clauses(text: &str, max: u16) -> Cow<'_, str> {
         (None, _) => {}
     }
     cut(" ", " …").map_or_else(|| fit(text, max), |words| Cow::Owned(format!("{words} …")))
+}
+
+/// Broken into lines of at most `max` columns: between words, within one only where it is longer than a line.
+pub fn wrap(text: &str, max: u16) -> Vec<String> {
+    let max = max.max(2);
+    let mut lines = Vec::new();
+    let (mut line, mut columns) = (String::new(), 0u16);
+    for word in text.split(' ') {
+        let wide = width(word);
+        if columns > 0 && columns.saturating_add(1).saturating_add(wide) > max {
+            lines.push(std::mem::take(&mut line));
+            columns = 0;
+        }
+        if columns > 0 {
+            line.push(' ');
+            columns += 1;
+        }
+        if wide <= max {
+            line.push_str(word);
+            columns += wide;
+            continue;
+        }
+        for c in word.chars() {
+            let one = c.width().unwrap_or(0) as u16;
+            if columns + one > max {
+                lines.push(std::mem::take(&mut line));
+                columns = 0;
+            }
+            line.push(c);
+            columns += one;
+        }
+    }
+    lines.push(line);
+    lines
 }
 
 /// The style without attributes of what lay below: `dim` of a rule would make its title dim.
@@ -217,6 +256,15 @@ mod tests {
         assert_eq!(fit_clauses(text, 15), "GPU 0: 12.5 …");
         assert_eq!(fit_clauses(text, 11), "GPU 0: …");
         assert_eq!(fit_clauses(text, 2), "G…");
+    }
+
+    #[test]
+    fn text_is_wrapped_between_words() {
+        assert_eq!(wrap("python train.py --bs 64", 12), ["python", "train.py", "--bs 64"]);
+        assert_eq!(wrap("", 9), [""]);
+        assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrap("x 訓練します", 5), ["x", "訓練", "しま", "す"]);
+        assert!(wrap(&"x".repeat(100_000), 50).iter().all(|line| width(line) <= 50));
     }
 
     #[test]
