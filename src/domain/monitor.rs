@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::snapshot::{Pace, Problem};
+use super::snapshot::{Handle, Pace, Problem};
 use super::{
     Balance, Bytes, Device, DeviceState, DeviceView, Gpu, Header, Health, Holder, HolderView, HostMemory, MemoryFigures,
     MemoryKind, Missing, Period, Pid, ProbeKind, Process, ProcessKey, Reading, Sample, SampleBody, Series, Snapshot, Timestamp,
@@ -21,7 +21,7 @@ const GONE_FOR: Period = Period::secs(86_400);
 const IDLE_PROCESSES: usize = 4_096;
 
 /// Folds samples into a [`Snapshot`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Monitor {
     at: Timestamp,
     header: Option<Arc<Header>>,
@@ -32,6 +32,26 @@ pub struct Monitor {
     dropped: u64,
     problems: Arc<[Problem]>,
     marks: Arc<[(Timestamp, Arc<str>)]>,
+    handles: Reading<Arc<[Handle]>>,
+    handles_denied: u32,
+}
+
+impl Default for Monitor {
+    fn default() -> Self {
+        Self {
+            at: Timestamp::ZERO,
+            header: None,
+            devices: BTreeMap::new(),
+            processes: HashMap::new(),
+            host: None,
+            driver_stall: None,
+            dropped: 0,
+            problems: Arc::new([]),
+            marks: Arc::new([]),
+            handles: Err(Missing::Pending),
+            handles_denied: 0,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -66,6 +86,8 @@ impl Monitor {
             dropped: self.dropped,
             problems: Arc::clone(&self.problems),
             marks: Arc::clone(&self.marks),
+            handles: self.handles.clone(),
+            handles_denied: self.handles_denied,
         }
     }
 
@@ -118,6 +140,14 @@ impl Monitor {
             SampleBody::Mark(text) => {
                 let skip = (self.marks.len() + 1).saturating_sub(Snapshot::MAX_MARKS);
                 self.marks = self.marks.iter().skip(skip).cloned().chain([(t, Arc::clone(text))]).collect();
+                self.devices.values_mut().for_each(|tracked| tracked.mark(t));
+            }
+            SampleBody::Handles { list, denied } => {
+                self.handles_denied = *denied;
+                self.handles = list.as_ref().map_err(Clone::clone).map(|list| {
+                    let known = |key: ProcessKey| self.processes.get(&key.pid).filter(|process| process.key == key).cloned();
+                    list.iter().map(|open| Handle { open: open.clone(), process: known(open.key) }).collect()
+                });
             }
             SampleBody::Exit { pid, status: _ } => {
                 self.processes.remove(pid);
@@ -218,6 +248,7 @@ impl Tracked {
                 view.last_memory = Some((t, *figures));
                 Arc::make_mut(&mut view.series).push(t, used);
                 raise(&mut view.peak, t, used);
+                raise(&mut view.peak_since_mark, t, used);
                 if view.device.memory != MemoryKind::Unified {
                     view.headroom = Ok(figures.free);
                 }
@@ -231,6 +262,22 @@ impl Tracked {
         }
         if self.awaiting_memory.take_if(|list| *list <= t).is_some() {
             view.balance = Balance::of(t, view);
+            note_unattributed(t, view);
+        }
+    }
+
+    /// A new epoch of peaks begins with what is held now.
+    fn mark(&mut self, t: Timestamp) {
+        let view = Arc::make_mut(&mut self.view);
+        view.peak_since_mark = view.used().ok().map(|used| (t, used));
+        if let Ok(list) = &view.holders {
+            let renewed = list.iter().map(|holder| {
+                let mut holder = Arc::clone(holder);
+                let used = holder.used();
+                Arc::make_mut(&mut holder).peak_since_mark = used.map(|used| (t, used));
+                holder
+            });
+            view.holders = Ok(renewed.collect());
         }
     }
 
@@ -251,6 +298,7 @@ impl Tracked {
             }
         };
         view.holders_at = Some(t);
+        view.holders_since.get_or_insert(t);
         let mut known: HashMap<(ProcessKey, Option<Gpu>), Arc<HolderView>> = HashMap::with_capacity(list.len());
         for old in view.gone.iter().rev().chain(view.holders.iter().flat_map(|list| list.iter())) {
             known.insert((old.key, old.holder.instance), Arc::clone(old));
@@ -266,6 +314,7 @@ impl Tracked {
                     process: None,
                     usage: None,
                     peak: None,
+                    peak_since_mark: None,
                     series: None,
                     first_seen: t,
                     gone_at: None,
@@ -277,6 +326,7 @@ impl Tracked {
             fresh.gone_at = None;
             if let Ok(used) = holder.used {
                 raise(&mut fresh.peak, t, used);
+                raise(&mut fresh.peak_since_mark, t, used);
             }
             next.push(holder_view);
         }
@@ -298,6 +348,7 @@ impl Tracked {
         {
             Arc::make_mut(&mut view.series).push(t, used);
             raise(&mut view.peak, t, used);
+            raise(&mut view.peak_since_mark, t, used);
         }
     }
 
@@ -384,6 +435,20 @@ impl Tracked {
     }
 }
 
+/// Keeps the history of what nobody visible holds, and since when it has been notable.
+fn note_unattributed(t: Timestamp, view: &mut DeviceView) {
+    let unattributed = view.balance.and_then(|balance| balance.unattributed);
+    match unattributed {
+        Some(unattributed) => Arc::make_mut(&mut view.unattributed).push(t, unattributed),
+        None if view.unattributed.is_empty() => {}
+        None => Arc::make_mut(&mut view.unattributed).gap(),
+    }
+    view.unattributed_since = unattributed.filter(|unattributed| *unattributed > DeviceView::NOTABLE).map(|now| {
+        let (since, least) = view.unattributed_since.unwrap_or((t, now));
+        (since, least.min(now))
+    });
+}
+
 /// Gives the largest holders a series, takes it from the others, and returns what the others hold together.
 fn track(t: Timestamp, holders: &mut [Arc<HolderView>]) -> Bytes {
     // A holder that has a history keeps it against one that is a little larger: two equal ones must not take turns.
@@ -452,81 +517,9 @@ fn raise(peak: &mut Option<(Timestamp, Bytes)>, t: Timestamp, used: Bytes) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DeviceId, HolderKind, Relation, Wall};
+    use super::super::fixture::{GPU, Stream};
+    use super::super::{OpenHandle, Relation};
     use super::*;
-
-    const GPU: Gpu = Gpu(0);
-
-    /// A stream about one card of 80 GiB.
-    struct Stream(Monitor);
-
-    impl Stream {
-        fn new(memory: MemoryKind) -> Self {
-            let mut stream = Self(Monitor::new());
-            stream.device("GPU-a", memory);
-            stream
-        }
-
-        fn at(&mut self, ms: u64, body: SampleBody) -> &mut Self {
-            self.0.ingest(&Sample { t: Timestamp::millis(ms), body });
-            self
-        }
-
-        fn device(&mut self, id: &str, memory: MemoryKind) -> &mut Self {
-            self.at(
-                0,
-                SampleBody::Device(Arc::new(Device {
-                    gpu: GPU,
-                    id: DeviceId(Arc::from(id)),
-                    index: Some(0),
-                    pci: Err(Missing::Pending),
-                    name: Ok(Arc::from("H100")),
-                    memory,
-                    total: Ok(Bytes::gib(80)),
-                    parent: None,
-                })),
-            )
-        }
-
-        fn process(&mut self, pid: u32, start: u64, uid: u32) -> &mut Self {
-            self.at(
-                0,
-                SampleBody::Process(Arc::new(Process {
-                    key: ProcessKey { pid: Pid(pid), start: Some(start) },
-                    started: Ok(Wall(0)),
-                    ppid: Err(Missing::Pending),
-                    user: Ok(Arc::from("user1")),
-                    uid: Ok(uid),
-                    relation: Relation::by_owner(1000, Some(uid)),
-                    command: Ok(Arc::from("python train.py")),
-                    container: None,
-                })),
-            )
-        }
-
-        fn memory(&mut self, ms: u64, used_mib: u64) -> &mut Self {
-            let total = Bytes::gib(80);
-            let free = total.saturating_sub(Bytes::mib(used_mib + 479));
-            self.at(
-                ms,
-                SampleBody::Memory { gpu: GPU, figures: Ok(MemoryFigures { total, free, reserved: Some(Bytes::mib(479)) }) },
-            )
-        }
-
-        fn holders(&mut self, ms: u64, list: &[(u32, Option<u64>)]) -> &mut Self {
-            let list = list.iter().map(|(pid, mib)| Holder {
-                pid: Pid(*pid),
-                used: mib.map(Bytes::mib).ok_or(Missing::Unsupported("WDDM".into())),
-                kind: HolderKind::C,
-                instance: None,
-            });
-            self.at(ms, SampleBody::Holders { gpu: GPU, list: Ok(list.collect()) })
-        }
-
-        fn view(&self) -> Arc<DeviceView> {
-            Arc::clone(self.0.snapshot().device(GPU).expect("the card"))
-        }
-    }
 
     fn missing() -> Missing {
         Missing::Failed("nvmlDeviceGetMemoryInfo_v2: unknown error".into())
@@ -695,7 +688,7 @@ mod tests {
         let view = stream.view();
         assert_eq!(view.gone.len(), GONE);
         assert_eq!(view.gone[0].pid(), Pid(9_999));
-        assert!(stream.0.processes.len() <= IDLE_PROCESSES + 1);
+        assert!(stream.monitor.processes.len() <= IDLE_PROCESSES + 1);
     }
 
     #[test]
@@ -715,6 +708,7 @@ mod tests {
                     cpu: Ok(104.0),
                     rss: Ok(Bytes::gib(5)),
                     state: Ok('R'),
+                    accounted: Err(missing()),
                 }],
             })),
         );
@@ -723,6 +717,44 @@ mod tests {
         assert!(view.temperature.is_err());
         let holder = &view.holders.as_ref().expect("a list")[0];
         assert_eq!(holder.usage.as_ref().map(|usage| usage.state.clone()), Some(Ok('R')));
+    }
+
+    #[test]
+    fn a_mark_begins_a_new_epoch_of_peaks() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.holders(10, &[(7, Some(900))]).memory(11, 1_000).holders(20, &[(7, Some(300))]).memory(21, 400);
+        stream.at(30, SampleBody::Mark(Arc::from("epoch 2"))).memory(40, 500).holders(50, &[(7, Some(350))]).memory(51, 450);
+        let view = stream.view();
+        let holder = &view.holders.as_ref().expect("a list")[0];
+        assert_eq!((view.peak.map(|p| p.1), view.peak_since_mark.map(|p| p.1)), (Some(Bytes::mib(1_000)), Some(Bytes::mib(500))));
+        assert_eq!(
+            (holder.peak.map(|p| p.1), holder.peak_since_mark.map(|p| p.1)),
+            (Some(Bytes::mib(900)), Some(Bytes::mib(350)))
+        );
+    }
+
+    #[test]
+    fn what_nobody_holds_has_a_history_and_a_beginning() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.holders(1_000, &[(7, Some(900))]).memory(1_001, 910).holders(2_000, &[]).memory(2_001, 910);
+        stream.holders(3_000, &[]).memory(3_001, 800);
+        let view = stream.view();
+        assert_eq!(view.unattributed_since, Some((Timestamp::millis(2_001), Bytes::mib(800))));
+        assert_eq!(view.unattributed.at(Timestamp::millis(1_500)), Some(Bytes::mib(10)));
+        stream.holders(4_000, &[(8, None)]).memory(4_001, 800);
+        let view = stream.view();
+        assert_eq!((view.unattributed_since, view.unattributed.newest()), (None, None), "it can't be told");
+    }
+
+    #[test]
+    fn open_nodes_are_joined_with_who_has_them() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.process(7, 111, 1000);
+        let open = |pid, start| OpenHandle { key: ProcessKey { pid: Pid(pid), start }, gpus: [GPU].into(), state: Ok('S') };
+        stream.at(5, SampleBody::Handles { list: Ok([open(7, Some(111)), open(7, Some(5)), open(9, None)].into()), denied: 3 });
+        let snapshot = stream.snapshot();
+        let known: Vec<bool> = snapshot.handles.expect("a list").iter().map(|handle| handle.process.is_some()).collect();
+        assert_eq!((known, snapshot.handles_denied), (vec![true, false, false], 3));
     }
 
     #[test]

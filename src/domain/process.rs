@@ -69,8 +69,60 @@ pub struct Process {
     pub relation: Relation,
     /// Command line, or the name in brackets where there is none.
     pub command: Reading<Arc<str>>,
-    /// Container it runs in.
+    /// Container it runs in, as the runtime names it: `docker 3f2a9c1b04de`, `pod team/train-0 (worker)`.
     pub container: Option<Arc<str>>,
+    /// The job that it is part of, where a launcher started it or it was forked by one of its like.
+    pub job: Option<Arc<Job>>,
+    /// Where it comes from and runs; none where nothing of it was read.
+    pub details: Option<Arc<Details>>,
+}
+
+/// A launcher with its workers, or a program with its forked children: one row that folds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The process at its head: it need not hold memory itself.
+    pub leader: ProcessKey,
+    /// What makes them one: the launcher's name (`torchrun`, `mpirun`, …), `fork` for children of a like program, or
+    /// `tree` for the watched one.
+    pub launcher: Arc<str>,
+    /// The leader's command line.
+    pub command: Reading<Arc<str>>,
+}
+
+/// Where a process comes from and runs. A fact that was read and is not there is `Ok(None)`; one that can't be read says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Details {
+    /// The working directory.
+    pub cwd: Reading<Arc<str>>,
+    /// Its parents, the nearest first; cut at pid 1 and after [`Details::MAX_PARENTS`].
+    pub parents: Arc<[Ancestor]>,
+    /// The batch system's job: `slurm 4711`.
+    pub batch: Reading<Option<Arc<str>>>,
+    /// The conda or venv environment's name.
+    pub environment: Reading<Option<Arc<str>>>,
+    /// The terminal multiplexer's session: `tmux train`.
+    pub session: Reading<Option<Arc<str>>>,
+}
+
+/// A parent of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    /// pid and start.
+    pub key: ProcessKey,
+    /// Its name.
+    pub name: Arc<str>,
+}
+
+/// A process that has a device node open without standing in any of the driver's lists: a leftover, a monitor, or one that
+/// the driver hides. Found through `/proc/PID/fd`, as `fuser` does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenHandle {
+    /// pid and start; its facts come in a record of their own.
+    pub key: ProcessKey,
+    /// The devices whose nodes it has open; empty for the control node alone.
+    pub gpus: Arc<[Gpu]>,
+    /// The letter of `/proc/PID/stat`.
+    pub state: Reading<char>,
 }
 
 /// In which of the driver's lists a process stands; a set.
@@ -145,6 +197,13 @@ pub struct ProcessUsage {
     pub rss: Reading<Bytes>,
     /// The letter of `/proc/PID/stat`: `R`, `S`, `D`, `Z`, `T` …
     pub state: Reading<char>,
+    /// The largest memory since its start by the driver's own accounting (`maxMemoryUsage`), which misses no spike.
+    pub accounted: Reading<Bytes>,
+}
+
+impl Details {
+    /// How many parents are kept.
+    pub const MAX_PARENTS: usize = 16;
 }
 
 impl Process {

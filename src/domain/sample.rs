@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Bytes, Device, DeviceState, Gpu, Holder, MemoryFigures, Period, Pid, Process, ProcessUsage, Reading, Timestamp, Wall,
+    Bytes, Device, DeviceState, Gpu, Holder, MemoryFigures, OpenHandle, Period, Pid, Process, ProcessUsage, Reading, Timestamp,
+    Wall,
 };
 
 /// One record of the stream. `t` was taken when the reading returned.
@@ -40,6 +41,13 @@ pub enum SampleBody {
     },
     /// Load of a device and its processes.
     Usage(Arc<Usage>),
+    /// The processes that have a device node open without standing in any list. As much as this user may see.
+    Handles {
+        /// None found is empty; a search that was not possible is missing.
+        list: Reading<Arc<[OpenHandle]>>,
+        /// How many processes could not be looked into, for want of permission.
+        denied: u32,
+    },
     /// Host memory.
     Host(HostMemory),
     /// A device changed its state. Without a device: the driver as a whole (a hang in init).
@@ -92,6 +100,9 @@ pub struct Header {
     pub cuda: Reading<Arc<str>>,
     /// My user's name.
     pub me: Option<Arc<str>>,
+    /// The reader lives in a PID namespace of its own: the driver's pids are not those of `/proc` here, and may collide
+    /// with them (NVML.md 5.11).
+    pub foreign_pids: bool,
 }
 
 /// Load of one device.

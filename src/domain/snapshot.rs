@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use super::{
-    Bytes, Device, DeviceState, Gpu, Header, Holder, HolderKind, HostMemory, MemoryFigures, MemoryKind, Missing, Period, Pid,
-    Process, ProcessKey, ProcessUsage, Reading, Relation, Series, Timestamp,
+    Bytes, Device, DeviceState, Gpu, Header, Holder, HolderKind, HostMemory, MemoryFigures, MemoryKind, Missing, OpenHandle,
+    Period, Pid, Process, ProcessKey, ProcessUsage, Reading, Relation, Series, Timestamp,
 };
 
 /// Everything known at one moment.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Time of the newest sample.
     pub at: Timestamp,
@@ -28,6 +28,19 @@ pub struct Snapshot {
     pub problems: Arc<[Problem]>,
     /// Points the user marked, oldest first; the newest [`Snapshot::MAX_MARKS`] are kept.
     pub marks: Arc<[(Timestamp, Arc<str>)]>,
+    /// Processes that have a device node open without standing in any list; missing until searched for.
+    pub handles: Reading<Arc<[Handle]>>,
+    /// How many processes could not be looked into for open nodes.
+    pub handles_denied: u32,
+}
+
+/// A process with a device node open that no list names, and who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handle {
+    /// What was found.
+    pub open: OpenHandle,
+    /// Who it is; none where nothing is known but the pid.
+    pub process: Option<Arc<Process>>,
 }
 
 /// Something that does not work, and what to do about it.
@@ -62,6 +75,8 @@ pub struct DeviceView {
     pub holders: Reading<Arc<[Arc<HolderView>]>>,
     /// Time of the newest good list.
     pub holders_at: Option<Timestamp>,
+    /// Time of the first good list: who held what before it is not known.
+    pub holders_since: Option<Timestamp>,
     /// The accounting identity, taken at the newest list that a reading of memory followed.
     pub balance: Option<Balance>,
     /// Percent, 0 to 100.
@@ -72,10 +87,16 @@ pub struct DeviceView {
     pub power: Reading<f32>,
     /// The largest used memory since the start, and when.
     pub peak: Option<(Timestamp, Bytes)>,
+    /// The largest used memory since the newest mark; the same as `peak` without one.
+    pub peak_since_mark: Option<(Timestamp, Bytes)>,
     /// Used memory over time.
     pub series: Arc<Series>,
     /// Memory over time of all holders that have no series of their own (beyond the 16 largest).
     pub others: Arc<Series>,
+    /// Unattributed memory over time, as of each list; a gap where it can't be told.
+    pub unattributed: Arc<Series>,
+    /// Since when more than [`DeviceView::NOTABLE`] has been unattributed without a break, and the least of it since.
+    pub unattributed_since: Option<(Timestamp, Bytes)>,
     /// Holders that are gone but still have a history, newest first.
     pub gone: Arc<[Arc<HolderView>]>,
     /// Pace of the memory readings.
@@ -99,6 +120,8 @@ pub struct HolderView {
     pub usage: Option<ProcessUsage>,
     /// The largest memory it was seen with, and when.
     pub peak: Option<(Timestamp, Bytes)>,
+    /// The same since the newest mark.
+    pub peak_since_mark: Option<(Timestamp, Bytes)>,
     /// Its memory over time; none beyond the 16 largest.
     pub series: Option<Arc<Series>>,
     /// When it was first seen here.
@@ -168,6 +191,23 @@ impl Balance {
     }
 }
 
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self {
+            at: Timestamp::ZERO,
+            header: None,
+            devices: Vec::new(),
+            host: None,
+            driver_stall: None,
+            dropped: 0,
+            problems: Arc::new([]),
+            marks: Arc::new([]),
+            handles: Err(Missing::Pending),
+            handles_denied: 0,
+        }
+    }
+}
+
 impl Snapshot {
     /// How many problems are kept.
     pub const MAX_PROBLEMS: usize = 64;
@@ -197,19 +237,27 @@ impl DeviceView {
             last_memory: None,
             holders: Err(Missing::Pending),
             holders_at: None,
+            holders_since: None,
             balance: None,
             utilization: Err(Missing::Pending),
             temperature: Err(Missing::Pending),
             power: Err(Missing::Pending),
             peak: None,
+            peak_since_mark: None,
             series: Arc::new(Series::device()),
             others: Arc::new(Series::process()),
+            unattributed: Arc::new(Series::process()),
+            unattributed_since: None,
             gone: Arc::new([]),
             memory_pace: None,
             process_pace: None,
             headroom: Err(Missing::Pending),
         }
     }
+
+    /// Less unattributed memory than this is what drivers and libraries keep on any busy card (SIGNATURES.md 1: 6 to 35 MiB
+    /// seen, contexts being made or torn down aside).
+    pub const NOTABLE: Bytes = Bytes::mib(150);
 
     /// The key of this device.
     pub fn gpu(&self) -> Gpu {

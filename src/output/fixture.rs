@@ -42,6 +42,8 @@ fn process(pid: u32, user: &str, relation: Relation, command: &str) -> SampleBod
         relation,
         command: Ok(command.into()),
         container: None,
+        job: None,
+        details: None,
     }))
 }
 
@@ -60,6 +62,7 @@ pub(super) fn snapshot() -> Snapshot {
         driver: Ok("570.86.15".into()),
         cuda: Ok("12.8".into()),
         me: Some("user1".into()),
+        foreign_pids: false,
     };
     let host =
         HostMemory { total: Bytes::gib(1000), available: Bytes::gib(900), swap_used: Bytes::mib(512), swap_total: Bytes::gib(8) };

@@ -115,6 +115,7 @@ impl Stream {
             driver: Ok(driver.into()),
             cuda: Ok(cuda.into()),
             me: Some(self.world.me().0.into()),
+            foreign_pids: false,
         };
         self.push(Timestamp::ZERO, SampleBody::Header(Arc::new(header)));
         self.begun = true;
@@ -272,6 +273,7 @@ impl Stream {
                         cpu: Ok(cpu),
                         rss: Ok(rss),
                         state: Ok(if cpu > 50.0 { 'R' } else { 'S' }),
+                        accounted: Err(Missing::Unsupported("accounting is off".into())),
                     }
                 })
                 .collect();

@@ -334,6 +334,8 @@ impl World {
             relation,
             command: Ok(clean(&entry.command, 4096).into()),
             container: entry.container.as_deref().map(|name| clean(name, 200).into()),
+            job: None,
+            details: None,
         })
     }
 

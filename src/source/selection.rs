@@ -59,6 +59,7 @@ pub fn gpu_of(body: &SampleBody) -> Option<Gpu> {
         SampleBody::Health(Dropped { .. } | Panicked { .. })
         | SampleBody::Header(_)
         | SampleBody::Process(_)
+        | SampleBody::Handles { .. }
         | SampleBody::Host(_)
         | SampleBody::Mark(_)
         | SampleBody::Exit { .. } => None,

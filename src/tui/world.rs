@@ -186,6 +186,8 @@ mod tests {
                 relation: Relation::Mine,
                 command: Ok(command.into()),
                 container: None,
+                job: None,
+                details: None,
             };
             let holder = HolderView {
                 key: process.key,
@@ -193,6 +195,7 @@ mod tests {
                 process: Some(Arc::new(process)),
                 usage: None,
                 peak: None,
+                peak_since_mark: None,
                 series: None,
                 first_seen: Timestamp::ZERO,
                 gone_at: None,

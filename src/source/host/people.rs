@@ -106,6 +106,7 @@ impl People {
             cpu: entry.cpu.clone(),
             rss: entry.rss.clone(),
             state: entry.state.clone(),
+            accounted: Err(Missing::Unsupported("accounting is off".into())),
         };
         if let Some(entry) = self.lock().get(&pid).filter(|entry| now.since(entry.read) < FRESH) {
             return (told(entry, gpu), None);
@@ -178,6 +179,8 @@ impl People {
                 relation: Relation::Unknown,
                 command: Err(INVISIBLE),
                 container: None,
+                job: None,
+                details: None,
             };
         };
         let uid = procfs::uid(pid.0);
@@ -192,6 +195,8 @@ impl People {
             relation: Relation::by_owner(self.me, uid),
             command: Ok(procfs::command(pid.0).unwrap_or_else(|| format!("[{}]", stat.name)).into()),
             container: None,
+            job: None,
+            details: None,
         }
     }
 

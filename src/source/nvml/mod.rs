@@ -93,6 +93,7 @@ impl Source for NvmlSource {
             driver: Err(Missing::Pending),
             cuda: Err(Missing::Pending),
             me: Some(people.me()),
+            foreign_pids: false,
         };
         studio.send(Timestamp::ZERO, SampleBody::Header(Arc::new(header.clone())));
         let (opened, receiver) = channel();
