@@ -1,17 +1,22 @@
 //! Layer 0: what is true. No I/O, no clock, no threads, no globals.
 
 pub mod advice;
+pub mod alert;
 pub mod analyst;
+pub mod advice;
 pub mod bytes;
+pub mod command;
 pub mod device;
 pub mod finding;
 #[cfg(test)]
 mod fixture;
+pub mod growth;
 pub mod framework;
 pub mod growth;
 pub mod history;
+pub mod launcher;
 pub mod monitor;
-pub mod owners;
+pub mod owner;
 pub mod process;
 pub mod reading;
 pub mod risk;
@@ -19,9 +24,12 @@ pub mod sample;
 pub mod snapshot;
 pub mod text;
 pub mod time;
+pub mod totals;
+pub mod unattributed;
 pub mod tips;
 pub mod unattributed;
 
+pub use alert::Alerter;
 pub use analyst::{Analyst, Said};
 pub use bytes::Bytes;
 pub use device::{Device, DeviceId, DeviceState, Gpu, MemoryFigures, MemoryKind};
@@ -30,11 +38,11 @@ pub use framework::{Framework, Role, Workload};
 pub use growth::{Change, Grower, Growth};
 pub use history::{Bucket, Series};
 pub use monitor::Monitor;
-pub use owners::{JobView, UserTotal};
 pub use process::{Ancestor, Details, Holder, HolderKind, Job, OpenHandle, Pid, Process, ProcessKey, ProcessUsage, Relation};
 pub use reading::{Missing, Reading};
 pub use risk::{FullIn, Risk, RiskLevel};
 pub use sample::{Header, Health, HostMemory, ProbeKind, Sample, SampleBody, Usage};
 pub use snapshot::{Balance, DeviceView, Handle, HolderView, Snapshot};
 pub use time::{Period, Timestamp, Wall};
+pub use totals::{JobView, UserTotal};
 pub use unattributed::Cause;

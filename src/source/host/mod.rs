@@ -1,6 +1,8 @@
 //! The machine itself: its memory, and who the processes are that the driver names by number.
 
+pub mod container;
 pub mod memory;
+pub mod origin;
 pub mod people;
 pub mod procfs;
 pub mod users;
