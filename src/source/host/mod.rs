@@ -53,9 +53,6 @@ impl Probe for HostProbe {
         for process in self.people.renamed(&self.studio) {
             self.studio.send(self.studio.clock.now(), SampleBody::Process(process));
         }
-        if let Some(hint) = self.people.take_hint() {
-            self.studio.send(self.studio.clock.now(), SampleBody::Health(hint));
-        }
         for pid in self.people.ended() {
             self.studio.send(self.studio.clock.now(), SampleBody::Exit { pid, status: None });
         }

@@ -529,14 +529,14 @@ impl People {
     }
 
     fn job(&self, link: &Link<'_>, chain: &[Arc<Kin>], watched: Option<&Kin>) -> Option<Arc<Job>> {
-        let links: Vec<Link<'_>> = std::iter::once(*link).chain(chain.iter().map(|kin| kin.link())).collect();
-        let head = launcher::head(&links);
-        let by_launcher = head.and_then(|head| Some((head.launcher, &**chain.get(head.at.checked_sub(1)?)?)));
-        let (launcher, leader) = match (watched, by_launcher) {
-            // The watched tree is one job; by its launcher's name where that is its head.
-            (Some(watched), Some((name, leader))) if leader.key == watched.key => (name, leader),
-            (Some(watched), _) => ("tree", watched),
-            (None, by_launcher) => by_launcher?,
+        let (launcher, leader) = match watched {
+            // A watched tree is one job, whatever else starts jobs in it.
+            Some(head) => (launcher::name(&head.link()).unwrap_or(launcher::TREE), head),
+            None => {
+                let links: Vec<Link<'_>> = std::iter::once(*link).chain(chain.iter().map(|kin| kin.link())).collect();
+                let head = launcher::head(&links)?;
+                (head.launcher, &**chain.get(head.at.checked_sub(1)?)?)
+            }
         };
         let none = || Missing::Unsupported("it has no command line".into());
         Some(Arc::new(Job { leader: leader.key, launcher: launcher.into(), command: leader.command.clone().ok_or_else(none) }))

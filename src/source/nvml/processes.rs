@@ -136,6 +136,9 @@ impl ProcessProbe {
             .flat_map(|(pid, kind)| self.fleet.people.meet(*pid, Listing { gpu, minor, kind: *kind }))
             .collect();
         self.kinds = listed;
+        if let Some(hint) = self.fleet.people.take_hint() {
+            self.card.studio.send(at, SampleBody::Health(hint));
+        }
         let held: Option<Bytes> = holders.iter().map(|holder| holder.used.as_ref().ok().copied()).sum();
         let mut post = self.card.post();
         for process in new {
