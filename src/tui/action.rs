@@ -41,6 +41,10 @@ pub enum Action {
     Mark,
     /// Mark this moment with a text.
     MarkText,
+    /// The finding before, in time.
+    PreviousFinding,
+    /// The finding after, in time.
+    NextFinding,
     /// Choose the column to sort by.
     Sort,
     /// Turn the order round.
@@ -127,8 +131,10 @@ pub static ACTIONS: &[ActionInfo] = actions![
     PageDown "page-down" Everywhere ["pgdn"] "" "One page down";
     First "first" Everywhere ["home" "g"] "" "The first row";
     Last "last" Everywhere ["end" "G"] "" "The last row";
-    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Switch the up and down keys between cards and processes";
-    Open "open" Everywhere ["enter"] "large" "Tell all about the selected process, or make the timeline of a card large; in a menu, choose";
+    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Switch the up and down keys between cards, processes and findings";
+    Open "open" Everywhere ["enter"] "large" "On a process tell all about it, on a card make the timeline large, on a finding go to its moment; in a menu, choose";
+    PreviousFinding "previous-finding" Dashboard ["["] "" "Go to the finding before, in time";
+    NextFinding "next-finding" Dashboard ["]"] "" "Go to the finding after, in time";
     All "all" Dashboard ["a"] "all cards" "Show all cards at once; again for one";
     Filter "filter" Dashboard ["/"] "filter" "Show only some processes: words, or user:NAME gpu:0 rel:foreign mem:>2GiB and others (see below)";
     Sort "sort" Dashboard ["s" "f6"] "sort" "Choose the column that processes are sorted by";

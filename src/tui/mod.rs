@@ -21,6 +21,7 @@ pub mod options;
 pub mod panels;
 pub mod prompt;
 pub mod rows;
+pub mod seen;
 pub mod subject;
 pub mod tags;
 pub mod terminal;

@@ -150,7 +150,7 @@ fn about_process(world: &World<'_>, process: &Process, holder: &HolderView, fact
         about_load(holder, facts);
     }
     match &process.details {
-        None => facts.say("origin", "not read: it is of another namespace, or ended before it was looked at"),
+        None => facts.say("origin", "not told: parents, folder and surroundings were not read"),
         Some(details) => {
             let parents: Vec<String> =
                 details.parents.iter().map(|parent| format!("{} ({})", parent.name, parent.key.pid)).collect();

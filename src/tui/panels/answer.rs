@@ -7,12 +7,13 @@ use ratatui::layout::Rect;
 
 use super::super::cards::{Card, Recent, Slice};
 use super::super::look::Look;
+use super::super::seen;
 use super::super::subject::persistent;
 use super::super::theme::Role;
 use super::super::widgets::text::{Pen, fit_clauses, put, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
-use crate::domain::{Bytes, Cause, DeviceState, Gpu, Relation};
+use crate::domain::{Bytes, Cause, DeviceState, Gpu, Relation, Risk, RiskLevel};
 
 /// The answer.
 #[derive(Default)]
@@ -52,7 +53,11 @@ fn in_one_row(world: &World<'_>, sentences: &[(String, Role)], area: Rect, buf: 
             let text = fit_clauses(text, pen.left());
             pen.put(&text, world.style(*role));
         } else if !pen.skip(2).put_whole(text, world.style(*role)) {
-            break;
+            // Names may be left out where there is no room for them.
+            let short = text.rsplit_once(": ").map(|(short, _)| format!("{short}."));
+            if !short.is_some_and(|short| pen.put_whole(&short, world.style(*role))) {
+                break;
+            }
         }
     }
 }
@@ -96,6 +101,7 @@ pub fn sentences(world: &World<'_>, named: &mut Named) -> Vec<(String, Role)> {
             }
         }
     }
+    out.extend(at_risk(world));
     if let Some(problem) = world.snapshot.problems.last().filter(|_| world.past.is_none()) {
         out.push((format!("{}: {}; {}.", problem.what, problem.why, problem.fix), Role::Notice));
     }
@@ -154,6 +160,20 @@ fn ownerless(world: &World<'_>) -> Option<(String, Role)> {
     };
     let text = format!("{} GiB on GPU {} belong to no process since {}{why}.", gib(Some(amount)), card.gpu(), world.time(since));
     Some((text, Role::Notice))
+}
+
+/// The cards that are at risk, the worst first.
+fn at_risk(world: &World<'_>) -> Vec<(String, Role)> {
+    let mut risks: Vec<&Risk> = world
+        .cards
+        .iter()
+        .filter(|card| world.past.is_none() && card.is_fresh())
+        .filter_map(|card| card.view.risk.as_deref())
+        .filter(|risk| risk.level > RiskLevel::Ok)
+        .collect();
+    let soon = |risk: &Risk| risk.full_in.map_or(u64::MAX, |full_in| full_in.mid.0);
+    risks.sort_by_key(|risk| (std::cmp::Reverse(risk.level), soon(risk), risk.gpu));
+    risks.iter().map(|risk| (format!("GPU {}: {}.", risk.gpu, risk.reason), seen::risk_role(risk.level))).collect()
 }
 
 /// Whether nobody holds memory on a card, and little else does.
