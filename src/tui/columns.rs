@@ -8,7 +8,7 @@ use super::rows::{JobRow, Row, RowKind};
 use super::widgets::text::say;
 use super::world::World;
 use crate::domain::bytes::three_digits;
-use crate::domain::command::title;
+use crate::domain::command::{Invocation, Target, base, title};
 use crate::domain::{Bytes, HolderView, Missing, ProcessKey, Reading};
 
 /// What rows are ordered by. Missing values come last, whichever way round.
@@ -367,22 +367,26 @@ pub fn job_name(job: &crate::domain::Job) -> String {
 fn holder_command<'r>(holder: &'r HolderView, world: &World<'_>) -> Cow<'r, str> {
     let text = match holder.process.as_ref().map(|process| &process.command) {
         Some(Ok(command)) => without_path(command),
-        Some(Err(missing)) => missing.word(),
-        None => "not visible from here",
+        Some(Err(missing)) => missing.word().into(),
+        None => "not visible from here".into(),
     };
     match holder.gone_at.filter(|_| world.past.is_some()) {
         Some(gone) => format!("{text} (ended {})", world.time(gone)).into(),
-        None => Cow::Borrowed(text),
+        None => text,
     }
 }
 
-/// The command line without the folder of the program.
-fn without_path(command: &str) -> &str {
+/// The command line without the folders of the program and of the script that it runs: the names should be seen.
+fn without_path(command: &str) -> Cow<'_, str> {
     let end = command.find(' ').unwrap_or(command.len());
     let (program, _) = command.split_at(end);
-    match program.rfind('/') {
+    let short = match program.rfind('/') {
         Some(slash) if slash + 1 < end && !program.starts_with('[') => command.split_at(slash + 1).1,
         _ => command,
+    };
+    match Invocation::parse(command).target {
+        Target::Script(path) if path.contains('/') => short.replacen(path, base(path), 1).into(),
+        _ => Cow::Borrowed(short),
     }
 }
 
@@ -401,7 +405,8 @@ mod tests {
 
     #[test]
     fn commands_lose_the_folder_of_their_program() {
-        assert_eq!(without_path("/usr/bin/python3 /home/x/train.py"), "python3 /home/x/train.py");
+        assert_eq!(without_path("/usr/bin/python3 /home/x/train.py"), "python3 train.py");
+        assert_eq!(without_path("python -u -X dev /data/x/train.py --bs 64"), "python -u -X dev train.py --bs 64");
         assert_eq!(without_path("[kworker/0:1]"), "[kworker/0:1]");
         assert_eq!(without_path("train /a/b"), "train /a/b");
     }
