@@ -5,6 +5,7 @@ mod cli;
 mod docs;
 mod fake;
 mod frames;
+mod holders;
 mod keys;
 mod layering;
 mod nvml;

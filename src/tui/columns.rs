@@ -335,20 +335,18 @@ fn command<'r>(row: &'r Row<'_>, world: &World<'_>) -> Cow<'r, str> {
     }
 }
 
-/// `torchrun train.py, 4 processes: 61.2 GiB on 2 cards, tightest GPU 1 (3.1 left)`.
+/// `4× torchrun train.py; tightest GPU 1, 3.1 left`; where only a part of it is here, with the whole sum.
 fn job_text(row: &JobRow<'_>, world: &World<'_>) -> String {
     let job = &row.whole;
-    let name = job_name(&job.job);
-    let (all, here) = (job.processes(), row.here.len());
-    let of = if here < all { format!("{here} of {all} processes") } else { format!("{all} processes") };
-    let gpus = job.on.len();
-    let mut text = format!("{name}, {of}");
-    if gpus > 1 {
-        let used = super::world::gib(job.used());
-        say(&mut text, format_args!("; {used} GiB on {gpus} cards"));
+    let here = row.here.iter().map(|holder| holder.key).collect::<BTreeSet<_>>().len();
+    let all = job.processes();
+    let many = if here < all { format!("{here} of {all}") } else { all.to_string() };
+    let mut text = format!("{many}× {}", job_name(&job.job));
+    if row.gpus.len() < job.on.len() {
+        say(&mut text, format_args!("; {} on {} cards", super::world::gib(job.used()), job.on.len()));
     }
-    if let Some((gpu, left)) = job.tightest.filter(|_| world.past.is_none()) {
-        say(&mut text, format_args!("; tightest GPU {gpu}, {} GiB left", super::world::gib(Some(left))));
+    if let Some((gpu, left)) = job.tightest.filter(|_| world.past.is_none() && job.on.len() > 1) {
+        say(&mut text, format_args!("; tightest GPU {gpu}, {} left", super::world::gib(Some(left))));
     }
     text
 }

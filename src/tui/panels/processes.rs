@@ -236,6 +236,10 @@ fn empty(world: &World<'_>, look: &Look) -> String {
     }
 }
 
+/// Columns of this rank and above give way to a command of that width.
+const NICE: u8 = 3;
+const COMMAND: u16 = 36;
+
 /// Where the columns stand: as many as leave the command its least width.
 fn layout(world: &World<'_>, look: &Look, area: Rect) -> Vec<(usize, u16, u16)> {
     let with_gpu = world.selected(look).is_none() && world.cards.len() > 1;
@@ -246,12 +250,17 @@ fn layout(world: &World<'_>, look: &Look, area: Rect) -> Vec<(usize, u16, u16)> 
         _ => true,
     };
     let mut chosen: Vec<usize> = (0..COLUMNS.len()).filter(|at| has_place(COLUMNS[*at].id)).collect();
-    let needed = |chosen: &[usize]| chosen.iter().map(|at| COLUMNS[*at].width + 1).sum::<u16>() + 3;
-    while needed(&chosen) > area.width {
-        let Some(worst) = chosen.iter().copied().max_by_key(|at| COLUMNS[*at].rank).filter(|at| COLUMNS[*at].rank > 0) else {
-            break;
+    // What is nice to know gives way to a command that can be read, the rest only to its least width.
+    for (rank, command) in [(NICE, COMMAND), (1, 0)] {
+        let needed = |chosen: &[usize]| {
+            let of = |at: &usize| COLUMNS[*at].width.max(if COLUMNS[*at].id == "command" { command } else { 0 }) + 1;
+            chosen.iter().map(of).sum::<u16>() + 3
         };
-        chosen.retain(|at| *at != worst);
+        while needed(&chosen) > area.width {
+            let worst = chosen.iter().copied().max_by_key(|at| COLUMNS[*at].rank);
+            let Some(worst) = worst.filter(|at| COLUMNS[*at].rank >= rank) else { break };
+            chosen.retain(|at| *at != worst);
+        }
     }
     let mut x = area.x + 3;
     let last = chosen.len().saturating_sub(1);
