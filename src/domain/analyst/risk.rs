@@ -110,8 +110,9 @@ impl Judge {
         let headroom = limit - signal.level();
         let least = limit - signal.ceiling();
         let moving = moving(card, at);
-        let rising =
-            card.loading.is_on() && signal.jumps().next_back().is_some_and(|jump| at - jump.t <= signal.interval().max(0.3));
+        // A load that comes to its end is no alarm unless it asks for far more than there is.
+        let newest = signal.jumps().next_back().filter(|jump| at - jump.t <= signal.interval().max(0.3));
+        let rising = card.loading.is_on() && newest.is_some_and(|jump| jump.size > 2.0 * least);
         let tight = self.request > 0.0 && least < self.request && (proven(card) || rising);
         let close = self.request > 0.0 && least < 2.0 * self.request;
         let outlook = self.outlook;
