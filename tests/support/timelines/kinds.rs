@@ -50,7 +50,7 @@ pub const KINDS: &[Kind] = &[
     // Growth that ends in an OOM.
     kind("leak of 2 MiB segments", 4, |dice, plan| leak(dice, plan, |_, _| 2.0)),
     kind("leak of 20 MiB segments", 4, |dice, plan| leak(dice, plan, |_, room| (room / 10.0).min(20.0))),
-    kind("leak of big blocks", 3, |dice, plan| leak(dice, plan, |dice, room| room / dice.range(8.0, 30.0))),
+    kind("leak of big blocks", 3, |dice, plan| leak(dice, plan, |dice, room| room / dice.range(5.0, 30.0))),
     kind("leak with evaluations", 2, leak_with_rests),
     kind("leak per epoch", 3, leak_per_epoch),
     kind("accelerating growth", 3, accelerating),
@@ -58,6 +58,7 @@ pub const KINDS: &[Kind] = &[
     kind("leak after a long plateau", 3, leak_after_plateau),
     kind("leak with partial resets", 2, leak_with_resets),
     kind("sawtooth and leak", 4, sawtooth_and_leak),
+    kind("leak under spikes", 3, leak_under_spikes),
     kind("evaluation jump, then leak", 2, steps_and_leak),
     kind("staircase of fragmentation", 3, fragmentation),
     kind("KV cache of one long context", 3, kv_cache),
@@ -201,6 +202,9 @@ fn leak_on(dice: &Dice, plan: &mut Plan, gpu: usize, shape: fn(&Dice, f64) -> f6
     change(dice, &mut growth);
     growth.write(dice, &mut script, END);
     script.program.catches = dice.chance(0.1);
+    if dice.chance(0.25) {
+        script.program.slack = usable * dice.range(0.003, 0.04);
+    }
     let main = plan.run(script);
     plan.judge(LEAK, main, LEAK);
     plan.end = END;
@@ -233,7 +237,7 @@ fn leak_per_epoch(dice: &Dice, plan: &mut Plan) {
         |_, _| 2.0,
         |dice, growth| {
             growth.seconds = growth.seconds.max(60.0);
-            growth.step = growth.seconds / dice.range(6.0, 14.0);
+            growth.step = growth.seconds / dice.range(4.5, 14.0);
             growth.noise = dice.pick(&[0.0, 0.05]);
         },
     );
@@ -271,7 +275,7 @@ fn leak_with_resets(dice: &Dice, plan: &mut Plan) {
     let gpu = plan.card(dice);
     leak_on(dice, plan, gpu, small, |dice, growth| {
         let every = growth.seconds / dice.range(4.0, 10.0);
-        growth.resets = Some((every, dice.range(0.05, 0.25)));
+        growth.resets = Some((every, dice.range(0.1, 0.6)));
     });
     plan.judge(TEETH_LEAK, 0, TEETH_LEAK);
 }
@@ -298,6 +302,42 @@ fn sawtooth_and_leak(dice: &Dice, plan: &mut Plan) {
         tooth(dice, &mut script, top, period * dice.range(0.95, 1.05));
         let leaked = per_cycle * (script.t - begin) / period;
         script.to(base + (leaked / 2.0).floor() * 2.0);
+    }
+    let main = plan.run(script);
+    plan.judge(TEETH_LEAK, main, TEETH_LEAK);
+    plan.end = END;
+    plan.tail(dice);
+}
+
+/// The floor leaks; what fails is the peak of a checkpoint or an evaluation that gives its memory back.
+fn leak_under_spikes(dice: &Dice, plan: &mut Plan) {
+    let gpu = plan.card(dice);
+    let usable = plan.usable(gpu);
+    let floor = usable * dice.range(0.2, 0.5);
+    let height = (usable - floor) * dice.range(0.15, 0.5);
+    let seconds = dice.log(60.0, 1_200.0);
+    let every = seconds / dice.range(8.0, 40.0);
+    let role = Role::training(dice);
+    let mut script = attached(dice, role, gpu, floor);
+    let (begin, base) = (script.t + dice.log(5.0, 100.0), script.level);
+    script.t = begin;
+    script.program.grows = Some(begin);
+    let rate = (usable - floor - height) / seconds;
+    let (mut spike, step) = (begin + every, step(dice, seconds));
+    while script.t - begin < seconds * 1.5 {
+        script.pass(step);
+        let level = base + rate * (script.t - begin);
+        if pages(level) > script.level {
+            script.to(level);
+        }
+        if script.t >= spike {
+            spike += every * dice.range(0.9, 1.1);
+            let floor = script.level;
+            let (up, pieces) = (dice.log(0.05, 2.0).min(every / 5.0), dice.int(1, 5));
+            let top = floor + height * dice.range(0.95, 1.0);
+            script.ramp(dice, top, up, pieces);
+            script.pass(dice.log(0.1, 8.0).min(every / 5.0)).to(floor);
+        }
     }
     let main = plan.run(script);
     plan.judge(TEETH_LEAK, main, TEETH_LEAK);
