@@ -2,4 +2,5 @@
 
 pub mod frames;
 pub mod nvml;
+pub mod recording;
 pub mod scenario;
