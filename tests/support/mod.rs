@@ -4,3 +4,4 @@ pub mod frames;
 pub mod nvml;
 pub mod recording;
 pub mod scenario;
+pub mod timelines;

@@ -23,8 +23,8 @@ struct Row {
     holders: Option<Vec<(u32, u64)>>,
 }
 
-/// The samples of a recording. What it does not tell is given: the total in MiB, and the seconds between rows without a time.
-pub fn samples(bytes: &[u8], total: Option<u64>, step: f64) -> Result<Vec<Sample>, &'static str> {
+/// The samples of a recording. A total that it does not tell is given, in MiB; rows without a time are a second apart.
+pub fn samples(bytes: &[u8], total: Option<u64>) -> Result<Vec<Sample>, &'static str> {
     let text = decode(bytes);
     let rows = if text.contains("| NVIDIA-SMI") {
         screens(&text)
@@ -42,7 +42,7 @@ pub fn samples(bytes: &[u8], total: Option<u64>, step: f64) -> Result<Vec<Sample
     if total.is_none() && rows.iter().any(|row| row.total.is_none()) {
         return Err("no total");
     }
-    Ok(stream(&rows, total, step))
+    Ok(stream(&rows, total))
 }
 
 fn decode(bytes: &[u8]) -> String {
@@ -174,10 +174,10 @@ fn screens(text: &str) -> Vec<Row> {
 }
 
 /// Seconds of each row: those that share a stamp of a whole second are spread over it.
-fn times(rows: &[Row], step: f64) -> Vec<f64> {
+fn times(rows: &[Row]) -> Vec<f64> {
     let Some(first) = rows.iter().find_map(|row| row.time) else {
-        let readings = rows.iter().scan(-step, |t, row| {
-            *t += if row.gpu == rows[0].gpu { step } else { 0.0 };
+        let readings = rows.iter().scan(-1.0, |t, row| {
+            *t += if row.gpu == rows[0].gpu { 1.0 } else { 0.0 };
             Some(*t)
         });
         return readings.collect();
@@ -200,7 +200,7 @@ fn times(rows: &[Row], step: f64) -> Vec<f64> {
     out
 }
 
-fn stream(rows: &[Row], total: Option<u64>, step: f64) -> Vec<Sample> {
+fn stream(rows: &[Row], total: Option<u64>) -> Vec<Sample> {
     let mut out = Vec::new();
     let (mut cards, mut last) = (BTreeSet::new(), 0);
     let header = Header {
@@ -214,7 +214,7 @@ fn stream(rows: &[Row], total: Option<u64>, step: f64) -> Vec<Sample> {
         foreign_pids: false,
     };
     out.push(Sample { t: Timestamp::ZERO, body: SampleBody::Header(Arc::new(header)) });
-    for (row, seconds) in rows.iter().zip(times(rows, step)) {
+    for (row, seconds) in rows.iter().zip(times(rows)) {
         // A clock that was set back does not turn the stream around.
         last = last.max((seconds.max(0.0) * 1e6) as u64);
         let (t, gpu) = (Timestamp(last), Gpu(row.gpu));
