@@ -91,10 +91,14 @@ impl Fit {
         (self.mean + self.slope * HALF + self.curve * (HALF * HALF - 14.0), self.slope + 2.0 * self.curve * HALF)
     }
 
-    /// How the rise changes, from the parabola: single jumps weigh little. None where it does not rise at both ends.
-    pub fn bend(&self) -> Option<Bend> {
+    /// How the rise changes: from the parabola, so that single jumps weigh little; where that turns down within the window,
+    /// which an exponential does not, from the values. None where it does not rise at both ends.
+    pub fn bend(&self, values: &[f64; POINTS]) -> Option<Bend> {
         let (middle, change) = (4.0 * self.slope, 32.0 * self.curve);
-        let (first, last) = (middle - change, middle + change);
+        let (mut first, mut last) = (middle - change, middle + change);
+        if last < 0.3 * first {
+            (first, last) = (values[4] - values[0], values[12] - values[8]);
+        }
         if first <= 0.0 || last <= 0.0 {
             return None;
         }
@@ -205,14 +209,14 @@ mod tests {
         assert!(fit.off_curve < 1e-9 && fit.off_line > 5.0, "{fit:?}");
         // From 12² to 15².
         assert!((fit.reach(225.0 - 144.0).expect("a time") - 3.0).abs() < 1e-9);
-        let bend = fit.bend().expect("a rise");
+        let bend = fit.bend(&window(|x| x * x)).expect("a rise");
         assert!(bend.ratio > 1.5 && bend.doubt < 1e-6, "{bend:?}");
     }
 
     #[test]
     fn what_saturates_has_an_end() {
-        let fit = Fit::of(&window(|x| 100.0 * (1.0 - (-x / 12.0).exp())));
-        let bend = fit.bend().expect("a rise");
+        let values = window(|x| 100.0 * (1.0 - (-x / 12.0).exp()));
+        let bend = Fit::of(&values).bend(&values).expect("a rise");
         assert!((bend.ratio - (-1.0_f64 / 3.0).exp()).abs() < 0.02, "{bend:?}");
         let truth = 100.0 * (-1.0_f64).exp();
         assert!((bend.to_come().expect("an end") / truth - 1.0).abs() < 0.15, "{bend:?} {truth}");
@@ -223,7 +227,7 @@ mod tests {
     #[test]
     fn flat_windows_have_no_bend() {
         let fit = Fit::of(&window(|_| 5.0));
-        assert_eq!(fit.bend(), None);
+        assert_eq!(fit.bend(&window(|_| 5.0)), None);
         assert_eq!(fit.reach(1.0), None);
         assert!(fit.slope.abs() < 1e-12);
     }

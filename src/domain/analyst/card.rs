@@ -45,7 +45,7 @@ pub(crate) struct Card {
     pub(crate) load: Option<(f64, f32)>,
     pub(crate) trend: Option<Trend>,
     pub(crate) loading: Loading,
-    judge: Judge,
+    pub(crate) judge: Judge,
 }
 
 impl Card {
@@ -204,6 +204,11 @@ impl Card {
         for held in &mut self.held {
             held.busy = usage.processes.iter().find(|of| of.pid == held.pid).and_then(|of| of.gpu.as_ref().ok().copied());
         }
+    }
+
+    /// Whether the device is known to compute.
+    pub(crate) fn is_busy(&self, now: f64) -> bool {
+        self.load.is_some_and(|(t, load)| now - t < 5.0 && load >= 30.0)
     }
 
     pub(crate) fn state(&mut self, state: DeviceState) {

@@ -76,6 +76,11 @@ impl Low {
         thin(&mut self.points);
     }
 
+    /// How many marks there are after a moment.
+    pub(crate) fn marks_after(&self, t: f64) -> usize {
+        self.points.len() - self.points.partition_point(|point| point.t <= t)
+    }
+
     /// The smallest value since a moment; of the newest point for moments after it.
     pub(crate) fn at(&self, t: f64) -> Option<f64> {
         let at = self.points.partition_point(|point| point.t < t);

@@ -38,6 +38,8 @@ pub(crate) struct Loading {
     at: Option<f64>,
     /// When a context-like jump was seen.
     arrival: f64,
+    /// The ceiling at the last look.
+    top: f64,
 }
 
 impl Loading {
@@ -73,16 +75,26 @@ impl Loading {
             Phase::Fresh => {
                 (self.level, self.moved) = (level, now);
                 self.phase = if level <= empty { Phase::Empty } else { Phase::Over };
+                // What was there before may have been loaded just now.
+                self.settled = now;
+                self.at = Some(level).filter(|level| *level > empty);
             }
             Phase::Empty | Phase::Over => {
                 let step = level - self.level;
-                let context = (150.0..=900.0).contains(&step) && now - self.moved >= QUIET && now - self.moved < 1e6;
-                // Lists tell who is new; without them a jump of the size of a context does.
+                // What swings within its ceiling is nothing new.
+                let lift = signal.ceiling() - self.top;
+                let context = (150.0..=900.0).contains(&lift) && now - self.moved >= QUIET && now - self.moved < 1e6;
+                // Lists tell who is new. Without them a jump of the size of a context does, if it rests, and then a fast rise
+                // comes under little load.
+                let fast = lift > 0.01 * scale.total;
+                let rested = now - self.moved >= 1.5;
+                let arrived = self.arrival > 0.0 && now - self.arrival < 15.0 && fast && rested && !card.is_busy(now);
                 if context && card.listed.is_none() {
                     self.arrival = now;
+                } else if rose {
+                    self.arrival = 0.0;
                 }
-                let arrived = self.arrival > 0.0 && now - self.arrival < 15.0 && step > scale.step;
-                let again = self.at.is_some() && now - self.settled < PAUSE && step > 0.1 * scale.total;
+                let again = self.from > 0.0 && now - self.settled < PAUSE && lift > 0.1 * scale.total;
                 let fresh = newcomer && self.settled < self.newest(card);
                 if rose && (self.phase == Phase::Empty && step > 0.5 * scale.step || arrived || again || (fresh && step > 0.0)) {
                     self.phase = Phase::On;
@@ -108,6 +120,7 @@ impl Loading {
                 }
             }
         }
+        self.top = signal.ceiling();
     }
 
     /// When the newest process came.

@@ -57,7 +57,7 @@ pub(crate) struct Jump {
 /// Folds samples into findings, risk, shapes and anatomy. What is said at a time depends on the samples up to it alone.
 #[derive(Debug, Default)]
 pub struct Analyst {
-    cards: BTreeMap<Gpu, Card>,
+    pub(crate) cards: BTreeMap<Gpu, Card>,
     people: BTreeMap<Pid, Arc<Process>>,
     host: Option<HostMemory>,
     jobs: BTreeMap<Pid, Arc<Risk>>,

@@ -110,8 +110,9 @@ impl Judge {
         let headroom = limit - signal.level();
         let least = limit - signal.ceiling();
         let moving = moving(card, at);
-        let rising =
-            card.loading.is_on() && signal.jumps().next_back().is_some_and(|jump| at - jump.t <= signal.interval().max(0.3));
+        // A load that comes to its end is no alarm unless it asks for far more than there is.
+        let newest = signal.jumps().next_back().filter(|jump| at - jump.t <= signal.interval().max(0.3));
+        let rising = card.loading.is_on() && newest.is_some_and(|jump| jump.size > 2.0 * least);
         let tight = self.request > 0.0 && least < self.request && (proven(card) || rising);
         let close = self.request > 0.0 && least < 2.0 * self.request;
         let outlook = self.outlook;
@@ -119,7 +120,7 @@ impl Judge {
         let (mid, hi) = (left(|o| o.mid), left(|o| o.hi));
         let sure = outlook.is_some_and(|outlook| !outlook.doubtful);
         let rose = signal.jumps().next_back().is_some_and(|jump| at - jump.t <= ROSE);
-        let watch = hi.is_some_and(|hi| hi < 3600.0) || (close && (moving || rising));
+        let watch = hi.is_some_and(|hi| hi < 3600.0) || (close && moving);
         let high = (sure && hi.is_some_and(|hi| hi < 300.0)) || (tight && moving);
         let critical = (sure && mid.is_some_and(|mid| mid < 30.0)) || (tight && rose);
         let holds = [watch || high || critical, high || critical, critical];
@@ -182,14 +183,14 @@ fn outlook(card: &Card, trend: &Trend, limit: f64) -> Option<Outlook> {
     if passage.hi > DAY {
         return None;
     }
-    let part = trend.grown / (trend.grown + room.max(0.0));
+    let part = trend.in_all / (trend.in_all + room.max(0.0));
     let age = trend.window;
-    let urgent = passage.mid <= 12.0;
-    let patient = if age < 90.0 { 0.6 } else { 0.5 };
+    let urgent = passage.mid <= 8.0;
     let doubtful = regrowth(card.filling(), trend, limit)
         || captured(card, trend)
-        || (part < patient && !urgent && trend.may_end_below(limit))
-        || (part < 0.35 && !urgent && age < 60.0);
+        || (!urgent && part < 0.55 && trend.may_end_below(limit))
+        || (!urgent && part < 0.6 && age < 90.0)
+        || matches!(trend.course, Course::Steps { count: ..4, .. });
     Some(Outlook { lo: trend.at + passage.lo, mid: trend.at + passage.mid, hi: trend.at + passage.hi, doubtful })
 }
 
@@ -199,13 +200,20 @@ fn regrowth(signal: &Signal, trend: &Trend, limit: f64) -> bool {
         let rate = (hump.peak - hump.base) / (hump.at - hump.from).max(0.5);
         trend.at - hump.until < 3600.0 && rate < 6.0 * trend.rate && limit - hump.peak > 0.01 * limit
     });
-    let (mut count, mut peak) = (0, 0.0_f64);
+    let (mut count, mut whole, mut peak) = (0, 0, 0.0_f64);
     for hump in humps {
         count += 1;
+        whole += usize::from(hump.whole);
         peak = peak.max(hump.peak);
     }
-    let margin = if count >= 2 { 0.25 * (limit - peak) } else { 0.0 };
-    count > 0 && signal.ceiling() <= peak + margin
+    let margin = if whole >= 2 {
+        0.6
+    } else if whole == 1 || count >= 2 {
+        0.25
+    } else {
+        0.0
+    };
+    count > 0 && signal.ceiling() <= peak + margin * (limit - peak)
 }
 
 /// Whether it may be the capture of graphs after a pool, or the warm-up of an allocator on a card that is nearly full.
@@ -213,8 +221,8 @@ fn captured(card: &Card, trend: &Trend) -> bool {
     let settled = card.loading.settled();
     card.loading.level().is_some_and(|level| level >= 0.75 * card.scale.total)
         && trend.since - settled < 45.0
-        && trend.at - trend.since < 50.0
-        && trend.at - settled < 90.0
+        && trend.at - trend.since < 60.0
+        && trend.at - settled < 100.0
 }
 
 /// Whether the ceiling still rises.
@@ -230,7 +238,7 @@ fn moving(card: &Card, at: f64) -> bool {
 
 /// Whether the jumps come of growth, and not of a load or of the first look at a swing.
 fn proven(card: &Card) -> bool {
-    card.trend.is_some_and(|trend| trend.real && trend.at - card.loading.settled() > 20.0)
+    !card.loading.is_on() && card.trend.is_some_and(|trend| trend.real && trend.at - card.loading.settled() > 20.0)
 }
 
 /// A high quantile of the recent rises of the ceiling; zero where there was none. Rises of a load count while it goes on.

@@ -86,6 +86,8 @@ pub(crate) struct Hump {
     pub(crate) at: f64,
     /// When it was seen to be given back.
     pub(crate) until: f64,
+    /// All of it came back.
+    pub(crate) whole: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -200,10 +202,13 @@ impl Signal {
         let left = self.ceiling;
         let floor = self.low.at(since).unwrap_or(top.v);
         let at = self.high.newest().map_or(since, |newest| newest.t);
-        let from =
-            self.high.after(-1.0).iter().rev().find(|point| point.v <= top.v + 0.05 * (left - top.v)).map_or(at, |point| point.t);
+        // The rise is what came within the last hour, from the last rest.
+        let points = self.high.after(t - 3600.0);
+        let (from, from_level) = rise(points).map_or((at, floor), |point| (point.t, point.v));
         push(&mut self.falls, Step { from: since, to: t, before: left, after: top.v });
-        push(&mut self.humps, Hump { peak: left, base: floor, from, at, until: t });
+        let base = from_level.min(top.v);
+        let whole = left - floor >= 0.8 * (left - base);
+        push(&mut self.humps, Hump { peak: left, base, from, at, until: t, whole });
         self.high.lower_to(top);
         self.ceiling = top.v;
         self.near = t;
@@ -315,6 +320,20 @@ impl Signal {
     pub(crate) fn at(&self, t: f64) -> Option<f64> {
         self.seconds.iter().rev().find(|second| second.t <= t).map(|second| second.max)
     }
+}
+
+/// Where the rise to the newest of the records began: at the last one that stood for longer than the rise took since.
+fn rise(points: &[Point]) -> Option<Point> {
+    let end = points.last()?;
+    let mut start = *end;
+    for pair in points.windows(2).rev() {
+        let (before, after) = (pair[0], pair[1]);
+        if after.t - before.t > (2.0 * (end.t - after.t)).max(5.0) {
+            return Some(Point { t: after.t, v: before.v });
+        }
+        start = before;
+    }
+    Some(start)
 }
 
 fn push<T>(kept: &mut VecDeque<T>, item: T) {

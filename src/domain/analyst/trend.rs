@@ -44,8 +44,11 @@ pub(crate) struct Trend {
     pub(crate) misfit: f64,
     /// MiB² per second: how unevenly it grows.
     diffusion: f64,
-    /// The rise may well die away: its ratio's standard error allows it.
+    /// How the rise changes over the window, and over the longest one that is one thing.
     bend: Option<Bend>,
+    pub(crate) wide: Option<Bend>,
+    /// By how much it grew over that.
+    pub(crate) in_all: f64,
 }
 
 struct Candidate {
@@ -71,12 +74,15 @@ impl Trend {
         let begun = high.since()?.max(since);
         let period = signal.rhythm().map_or(0.0, |rhythm| rhythm.period);
         let shortest = SHORTEST.max(6.0 * period).max(8.0 * signal.interval());
-        if let Some(steps) = equal_steps(signal, now, since) {
-            return Some(steps);
+        // By large steps it matters which of them will be the first that does not fit.
+        let steps = equal_steps(signal, now, since);
+        if steps.is_some_and(|steps| steps.is_coarse(scale)) {
+            return steps;
         }
         let least = (0.002 * scale.total).max(24.0);
         let mut window = (now - begun).min(LONGEST);
         let mut best: Option<Candidate> = None;
+        let mut wide: Option<(Bend, f64)> = None;
         while window >= shortest {
             let values = std::array::from_fn(|n| high.at(now - window + window * n as f64 / 12.0).unwrap_or_default());
             let (first, last) = (values.first().copied()?, values.last().copied()?);
@@ -89,15 +95,20 @@ impl Trend {
             let allowed = (0.1 + 0.35 / (records as f64).max(1.0).sqrt()).min(0.25);
             // A bent fit has one more freedom, for which it must pay.
             let (line, curve) = (fit.off_line / grown, 1.6 * fit.off_curve / grown + 0.005);
-            let curved = curve < 0.7 * line && fit.bend().is_some();
+            let bend = fit.bend(&values);
+            let curved = curve < 0.7 * line && bend.is_some();
             let misfit = if curved { curve } else { line };
+            // The longest window that is one thing tells best whether the growth dies away.
+            if wide.is_none() && misfit <= allowed {
+                wide = bend.map(|bend| (bend, grown));
+            }
             if misfit <= allowed && best.as_ref().is_none_or(|best| misfit < 0.8 * best.misfit) {
                 best = Some(Candidate { window, values, fit, grown, misfit, curved, records });
             }
             window *= 0.82;
         }
-        let best = best?;
-        Some(best.trend(signal, now, period))
+        let trend = best.map(|best| best.trend(signal, now, period, wide));
+        if trend.is_some_and(|trend| trend.real) { trend } else { steps.or(trend) }
     }
 
     /// The time until the ceiling passes a level, in seconds from the end of the window; none if it does not get there.
@@ -137,6 +148,11 @@ impl Trend {
         }
     }
 
+    /// Whether each step is so large that it matters which is the last.
+    fn is_coarse(&self, scale: &Scale) -> bool {
+        matches!(self.course, Course::Steps { height, .. } if height >= 0.03 * scale.total)
+    }
+
     /// Where it will end if it dies away as it seems to; none if it does not.
     pub(crate) fn towards(&self) -> Option<f64> {
         match self.course {
@@ -147,20 +163,35 @@ impl Trend {
 
     /// Whether it may still die away below a level, as far as the figures tell.
     pub(crate) fn may_end_below(&self, limit: f64) -> bool {
-        self.bend.is_some_and(|bend| {
-            let low = Bend { ratio: bend.ratio * (-1.3_f64 * bend.doubt).exp(), ..bend };
+        self.bend.iter().chain(&self.wide).any(|bend| {
+            let low = Bend { ratio: bend.ratio * (-1.3_f64 * bend.doubt).exp(), ..*bend };
             low.to_come().is_some_and(|more| self.end + more < limit)
         })
     }
 }
 
 impl Candidate {
-    fn trend(self, signal: &Signal, now: f64, period: f64) -> Trend {
+    fn trend(self, signal: &Signal, now: f64, period: f64, wide: Option<(Bend, f64)>) -> Trend {
         let Self { window, values, fit, grown, misfit, curved, records } = self;
         let (high, low) = (signal.high(), signal.low());
         let step = window / 12.0;
         let line = Line::of(&values);
-        let bend = fit.bend();
+        let bend = fit.bend(&values);
+        let rises = values.windows(2).map(|pair| pair[1] - pair[0]);
+        let lumpiness = rises.clone().fold(0.0, f64::max) / grown;
+        let floors: [f64; POINTS] =
+            std::array::from_fn(|n| low.at(now - 2.0 * period - window + step * n as f64).unwrap_or_default());
+        let (from, to) = (floors[0], floors[POINTS - 1]);
+        let floor = (to - from) / grown;
+        let late = high.records_after(now - window / 2.0).max(low.marks_after(now - window / 2.0));
+        // The floor of a swing is often the cleaner line.
+        let under = Fit::of(&floors);
+        let (line, end) = if period > 0.0 && !curved && floor > 0.5 && under.off_line / (to - from) < 0.7 * misfit {
+            let floor = Line::of(&floors);
+            (Line { end: signal.ceiling(), ..floor }, signal.ceiling())
+        } else {
+            (line, line.end)
+        };
         let clear = bend.filter(|bend| curved && bend.ratio.ln().abs() > 2.0 * bend.doubt);
         let course = match clear {
             Some(bend) if bend.ratio < 1.0 => Course::Slower(bend),
@@ -168,14 +199,9 @@ impl Candidate {
             None => Course::Linear(line),
         };
         let (end, slope) = match course {
-            Course::Linear(line) => (line.end, line.slope),
+            Course::Linear(line) => (end, line.slope),
             _ => fit.end(),
         };
-        let rises = values.windows(2).map(|pair| pair[1] - pair[0]);
-        let lumpiness = rises.clone().fold(0.0, f64::max) / grown;
-        let (from, to) = (low.at(now - window).unwrap_or_default(), low.at(now - 2.0 * period).unwrap_or_default());
-        let floor = (to - from) / grown;
-        let late = high.records_after(now - window / 2.0);
         // Regular growth has less than this; growth by chance has it all.
         let expected = |n: usize| fit.slope + 2.0 * fit.curve * (n as f64 - 5.5);
         let uneven = rises.enumerate().map(|(n, rise)| (rise - expected(n)).powi(2)).sum::<f64>() / 11.0;
@@ -199,13 +225,15 @@ impl Candidate {
             misfit,
             diffusion: uneven / step,
             bend,
+            wide: wide.map(|(bend, _)| bend),
+            in_all: wide.map_or(grown, |(_, in_all)| in_all.max(grown)),
         }
     }
 }
 
 /// Growth by equal steps at equal intervals: once per epoch or evaluation.
 fn equal_steps(signal: &Signal, now: f64, since: f64) -> Option<Trend> {
-    let steps: Vec<Step> = signal.steps().rev().copied().take_while(|step| step.from >= since).take(8).collect();
+    let steps: Vec<Step> = signal.steps().rev().copied().take_while(|step| step.from >= since).take(16).collect();
     let newest = steps.first()?;
     let height = newest.after - newest.before;
     let mut period: Option<f64> = None;
@@ -246,5 +274,7 @@ fn equal_steps(signal: &Signal, now: f64, since: f64) -> Option<Trend> {
         misfit: 0.0,
         diffusion: 0.0,
         bend: None,
+        wide: None,
+        in_all: newest.after - oldest.before,
     })
 }
