@@ -13,5 +13,6 @@ mod nvml;
 mod people;
 mod recordings;
 mod scenario;
+mod signals;
 mod support;
 mod terminal;
