@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("source", 3),
     ("pipeline", 4),
     ("output", 5),
+    ("pick", 5),
     ("tui", 5),
     ("cli", 6),
 ];
