@@ -101,25 +101,24 @@ impl Board {
     /// Why not, in words: the device that comes nearest, or how many there would be. `taken` are leased by others.
     pub fn miss(&self, wish: &Wish, taken: &[(Gpu, u32)]) -> String {
         let (needed, fitting) = (wish.headroom(), self.fitting(wish).count());
-        let mut out = match (wish.count, fitting) {
-            (1, _) => format!("no GPU has {needed} to spare"),
-            (count, fitting) => format!("{fitting} of the {count} GPUs asked for have {needed} to spare"),
-        };
-        out += &format!(" ({} and a margin of {})", wish.need, wish.margin);
-        for (gpu, pid) in taken {
-            out += &format!("; GPU {gpu} has, but another pick (pid {pid}) took it");
-        }
+        let sum = format!("({} and a margin of {})", wish.need, wish.margin);
+        let mut first = vec![match wish.count {
+            1 => format!("no GPU has {needed} to spare {sum}"),
+            count => format!("{fitting} of the {count} GPUs asked for have {needed} to spare {sum}"),
+        }];
+        first.extend(taken.iter().map(|(gpu, pid)| format!("GPU {gpu} has, but another pick (pid {pid}) took it")));
+        let mut lines = vec![first.join("; ")];
         let nearest = self.candidates.iter().filter(|one| one.lasted < needed && (wish.count == 1 || !one.is_instance));
         if let Some(one) = nearest.max_by_key(|one| (one.lasted, std::cmp::Reverse(one.gpu))) {
-            out += &format!("\nnearest: GPU {} has {} of the {needed} needed", one.gpu, one.lasted);
-            out.extend(one.most.as_ref().map(|most| format!("; {most} there")));
+            let most = one.most.as_ref().map_or_else(String::new, |most| format!("; {most} there"));
+            lines.push(format!("nearest: GPU {} has {} of the {needed} needed{most}", one.gpu, one.lasted));
         } else if wish.count > 1 && self.candidates.iter().any(|one| one.is_instance) {
-            out += "\nMIG instances do not count: CUDA sees one of them alone, so that they can be picked with --count 1";
+            lines.push(
+                "MIG instances do not count: CUDA sees one of them alone, so that they can be picked with --count 1".to_owned(),
+            );
         }
-        for (gpu, why) in &self.silent {
-            out += &format!("\nGPU {gpu}: {why}");
-        }
-        out
+        lines.extend(self.silent.iter().map(|(gpu, why)| format!("GPU {gpu}: {why}")));
+        lines.join("\n")
     }
 }
 

@@ -384,7 +384,7 @@ mod tests {
         let endless = format!("{{\"pid\":1,\"taken\":{now},\"command\":false,\"holders\":[{}]}}", "1,".repeat(1 << 20));
         for text in ["", "x", "{}", "{\"pid\":-1}", "[[[[", &endless, &"[".repeat(100_000)] {
             fs::write(temporary.path().join("GPU-1"), text).expect("a file");
-            assert_eq!(owner(&leases, "GPU-1", &[]), None, "{:.40}", text);
+            assert_eq!(owner(&leases, "GPU-1", &[]), None, "{text:.40}");
         }
     }
 }
