@@ -11,6 +11,7 @@ mod labelled;
 mod layering;
 mod nvml;
 mod people;
+mod pick;
 mod recordings;
 mod scenario;
 mod signals;
