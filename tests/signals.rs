@@ -32,11 +32,15 @@ const ENTER: &str = "\r";
 fn card(holders: &[(u32, &str, u32)]) -> String {
     let mut text = "[[device]]\nname = 'card'\ntotal = '80GiB'\n".to_owned();
     for (pid, relation, size) in holders {
-        text += &format!(
-            "[[process]]\npid = {pid}\ncommand = 'python train-{pid}.py'\nuser = 'user-{pid}'\nuid = {}\nrelation = '{relation}'\n\
-             on = [{{ phases = [{{ context = {{ size = '{size}GiB', in = '0s' }} }}, {{ plateau = {{ until = '10h' }} }}] }}]\n",
-            1000 + pid
-        );
+        let uid = 1000 + pid;
+        let phases = format!("{{ context = {{ size = '{size}GiB', in = '0s' }} }}, {{ plateau = {{ until = '10h' }} }}");
+        let process = [
+            "[[process]]".to_owned(),
+            format!("pid = {pid}\ncommand = 'python train-{pid}.py'"),
+            format!("user = 'user-{pid}'\nuid = {uid}\nrelation = '{relation}'"),
+            format!("on = [{{ phases = [{phases}] }}]\n"),
+        ];
+        text += &process.join("\n");
     }
     text
 }

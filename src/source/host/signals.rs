@@ -90,7 +90,7 @@ mod tests {
     /// A process that waits to be signalled, and its key.
     fn sleeper() -> (Child, ProcessKey) {
         let child = Command::new("sleep").arg("1000").spawn().expect("sleep is there");
-        let target = key(child.id(), procfs::stat(child.id()).map(|stat| stat.start));
+        let target = key(child.id(), procfs::stat(&Root::default(), child.id()).map(|stat| stat.start));
         (child, target)
     }
 
