@@ -9,6 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand, ValueHint};
 
 use super::Action;
 use crate::config::{ConfigError, Environment, Layers, Origin, SETTINGS, Setting, file};
+use crate::domain::tips::TIPS;
 use crate::scenario::SCENARIOS;
 use crate::tui::THEMES;
 
@@ -89,6 +90,11 @@ fn sources() -> Vec<PossibleValue> {
 /// The built-in scenarios as values of an argument that takes a file as well.
 pub fn scenarios() -> Suggestions {
     Suggestions(SCENARIOS.iter().map(|scenario| PossibleValue::new(scenario.id).help(scenario.title)).collect())
+}
+
+/// The ids of the catalogue as values of an argument that takes other words as well.
+pub fn tips() -> Suggestions {
+    Suggestions(TIPS.iter().map(|tip| PossibleValue::new(tip.id).help(tip.title)).collect())
 }
 
 /// Any text, with some that help and completions name.

@@ -20,6 +20,7 @@ pub mod man;
 pub mod once;
 pub mod open;
 pub mod print;
+pub mod tips;
 
 use std::ffi::OsString;
 
@@ -53,6 +54,8 @@ pub enum Action {
     Demo(demo::Args),
     /// Print one snapshot as a table or JSON, then exit
     Once(once::Args),
+    /// Advice on GPU memory: list it, search it, or read one tip in full
+    Tips(tips::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -97,8 +100,9 @@ pub fn leave(code: u8) {
 
 fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
     let action = if matches.subcommand_name().is_some() { Action::from_arg_matches(matches)? } else { Action::Top };
-    // These two read no settings, so that a broken configuration does not keep them from printing.
+    // These read no settings, so that a broken configuration does not keep them from printing.
     match &action {
+        Action::Tips(args) => return tips::run(args),
         Action::Completions(args) => return completions::run(args),
         Action::Man => return man::run(),
         _ => {}
@@ -119,6 +123,7 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
         Action::Top => dashboard::run(&context),
         Action::Demo(args) => demo::run(&args, &context),
         Action::Once(args) => once::run(&args, &context),
+        Action::Tips(args) => tips::run(&args),
         Action::Completions(args) => completions::run(&args),
         Action::Man => man::run(),
     };
@@ -146,7 +151,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
                 SourceErrorKind::Setting(_) => Exit::Usage,
             };
         }
-        if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() {
+        if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() || cause.is::<tips::NoTip>() {
             return Exit::Usage;
         }
         if cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::value::Value;
-use super::{ColorChoice, ConfigError, Interval, Layers, Origin, SourceName};
-use crate::domain::{Period, Pid};
+use super::{ColorChoice, ConfigError, Interval, Layers, Notify, Origin, SourceName};
+use crate::domain::{Period, Pid, RiskLevel};
 
 /// One setting, for everything that lists them.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +116,25 @@ settings! {
 
     /// Show the wall clock in UTC instead of the local time zone
     utc: bool = ("utc", "BOOL", "false", "VRAMSCOPE_UTC");
+
+    /// The lowest level of risk that is an alert: `watch`, `high` or `critical`
+    alert_level: RiskLevel = ("alert-level", "LEVEL", "high", "VRAMSCOPE_ALERT_LEVEL");
+
+    /// The shortest time between two alerts of one level about the same device
+    alert_every: Period = ("alert-every", "DUR", "60s", "VRAMSCOPE_ALERT_EVERY");
+
+    /// Run this command at an alert, through `sh -c`
+    ///
+    /// The facts are in its environment: `VRAMSCOPE_RISK_LEVEL`, `_GPU`, `_UUID`, `_NAME`, `_REASON`, `_HEADROOM` and
+    /// `_REQUEST` in bytes, `_FULL_IN_LO`, `_FULL_IN_MID` and `_FULL_IN_HI` in seconds, `_JOB`, `_HOST`, `_SIMULATED`. What
+    /// is not known is not set. It is killed after 60 s.
+    on_alert: Option<Arc<str>> = ("on-alert", "CMD", "", "VRAMSCOPE_ON_ALERT");
+
+    /// Ring the terminal's bell at an alert
+    bell: bool = ("bell", "BOOL", "true", "VRAMSCOPE_BELL");
+
+    /// Ask the terminal for a notification at an alert: `auto` does so where the terminal is known to show them
+    notify: Notify = ("notify", "HOW", "auto", "VRAMSCOPE_NOTIFY");
 
     /// Write a log to this file
     log: Option<PathBuf> = ("log", "FILE", "", "VRAMSCOPE_LOG");

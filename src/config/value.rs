@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{Period, Pid, text::clean};
+use crate::domain::{Period, Pid, RiskLevel, text::clean};
 
 /// A type that a setting can have: its text in a flag, a variable and the file is the same.
 pub trait Value: Sized {
@@ -57,6 +57,45 @@ pub enum ColorChoice {
     /// 24 bits.
     #[strum(serialize = "truecolor")]
     TrueColor,
+}
+
+/// How the terminal is asked for a notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum Notify {
+    /// As the terminal is known to understand it; not at all over unknown ones.
+    Auto,
+    /// Not at all.
+    Off,
+    /// `OSC 9`, as iTerm2 has it.
+    Osc9,
+    /// `OSC 777`, as rxvt-unicode has it.
+    Osc777,
+}
+
+impl Value for Notify {
+    const CHOICES: &'static [&'static str] = <Self as strum::VariantNames>::VARIANTS;
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| format!("`{}` is not one of {}", clean(text, 40), Self::CHOICES.join(", ")))
+    }
+}
+
+/// A level that can be an alert.
+impl Value for RiskLevel {
+    const CHOICES: &'static [&'static str] = &["watch", "high", "critical"];
+
+    fn read(text: &str) -> Result<Self, String> {
+        let bad = || format!("`{}` is not one of {}", clean(text, 40), <Self as Value>::CHOICES.join(", "));
+        text.parse().ok().filter(|level| *level != Self::Ok).ok_or_else(bad)
+    }
+}
+
+/// A text; none for an empty one.
+impl Value for Option<Arc<str>> {
+    fn read(text: &str) -> Result<Self, String> {
+        Ok((!text.is_empty()).then(|| text.into()))
+    }
 }
 
 impl Value for SourceName {

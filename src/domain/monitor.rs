@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::snapshot::{Handle, Pace, Problem};
 use super::{
-    Balance, Bytes, Device, DeviceState, DeviceView, Gpu, Header, Health, Holder, HolderView, HostMemory, MemoryFigures,
-    MemoryKind, Missing, Period, Pid, ProbeKind, Process, ProcessKey, Reading, Sample, SampleBody, Series, Snapshot, Timestamp,
-    Usage,
+    Analyst, Anatomy, Balance, Bytes, Device, DeviceState, DeviceView, Finding, Gpu, Header, Health, Holder, HolderView,
+    HostMemory, MemoryFigures, MemoryKind, Missing, Period, Pid, ProbeKind, Process, ProcessKey, Reading, Said, Sample,
+    SampleBody, Series, Snapshot, Timestamp, Usage,
 };
 
 /// How many holders of a device have a history of their own; the rest is "others".
@@ -34,6 +34,10 @@ pub struct Monitor {
     marks: Arc<[(Timestamp, Arc<str>)]>,
     handles: Reading<Arc<[Handle]>>,
     handles_denied: u32,
+    analyst: Analyst,
+    findings: Arc<[Arc<Finding>]>,
+    /// What was said since [`Monitor::take_said`].
+    said: Vec<Said>,
 }
 
 impl Default for Monitor {
@@ -50,6 +54,9 @@ impl Default for Monitor {
             marks: Arc::new([]),
             handles: Err(Missing::Pending),
             handles_denied: 0,
+            analyst: Analyst::new(),
+            findings: Arc::new([]),
+            said: Vec::new(),
         }
     }
 }
@@ -88,7 +95,14 @@ impl Monitor {
             marks: Arc::clone(&self.marks),
             handles: self.handles.clone(),
             handles_denied: self.handles_denied,
+            findings: Arc::clone(&self.findings),
+            job_risks: self.analyst.job_risks().cloned().collect(),
         }
+    }
+
+    /// What the analysis said since the last call: findings, new or renewed, and risks.
+    pub fn take_said(&mut self) -> Vec<Said> {
+        std::mem::take(&mut self.said)
     }
 
     /// Takes one sample. They come in order of time, but for what independent threads read at the same moment.
@@ -152,6 +166,35 @@ impl Monitor {
             SampleBody::Exit { pid, status: _ } => {
                 self.processes.remove(pid);
             }
+        }
+        self.analyse(sample);
+    }
+
+    /// Lets the analyst see the sample, and keeps what it says.
+    fn analyse(&mut self, sample: &Sample) {
+        let before = self.said.len();
+        self.analyst.observe(sample, &mut self.said);
+        for said in &self.said[before..] {
+            if let Said::Finding(finding) = said {
+                self.findings = renewed(&self.findings, finding);
+            }
+        }
+        // Nobody may ask: what was said long ago is in the snapshot.
+        let surplus = self.said.len().saturating_sub(Snapshot::MAX_FINDINGS);
+        self.said.drain(..surplus);
+        match &sample.body {
+            SampleBody::Memory { gpu, .. } => {
+                if let Some(tracked) = self.devices.get_mut(gpu) {
+                    tracked.assess(&self.analyst);
+                }
+            }
+            SampleBody::Holders { gpu, list: Ok(_) } => {
+                if let Some(tracked) = self.devices.get_mut(gpu) {
+                    tracked.assess(&self.analyst);
+                    tracked.dissect(&self.analyst);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -266,6 +309,33 @@ impl Tracked {
         }
     }
 
+    /// Takes over the newest risk.
+    fn assess(&mut self, analyst: &Analyst) {
+        let risk = analyst.risk(self.view.gpu());
+        if self.view.risk.as_ref().map(Arc::as_ptr) != risk.map(Arc::as_ptr) {
+            Arc::make_mut(&mut self.view).risk = risk.cloned();
+        }
+    }
+
+    /// Takes over where the memory of each holder goes.
+    fn dissect(&mut self, analyst: &Analyst) {
+        let gpu = self.view.gpu();
+        let Ok(list) = &self.view.holders else { return };
+        let parts: Vec<Option<Anatomy>> = list.iter().map(|holder| analyst.anatomy(gpu, holder.pid())).collect();
+        if list.iter().zip(&parts).all(|(holder, anatomy)| holder.anatomy == *anatomy) {
+            return;
+        }
+        let renewed = list.iter().zip(parts).map(|(holder, anatomy)| {
+            let mut holder = Arc::clone(holder);
+            if holder.anatomy != anatomy {
+                Arc::make_mut(&mut holder).anatomy = anatomy;
+            }
+            holder
+        });
+        let renewed = renewed.collect();
+        Arc::make_mut(&mut self.view).holders = Ok(renewed);
+    }
+
     /// A new epoch of peaks begins with what is held now.
     fn mark(&mut self, t: Timestamp) {
         let view = Arc::make_mut(&mut self.view);
@@ -298,6 +368,7 @@ impl Tracked {
             }
         };
         view.holders_at = Some(t);
+        view.holders_since.get_or_insert(t);
         let mut known: HashMap<(ProcessKey, Option<Gpu>), Arc<HolderView>> = HashMap::with_capacity(list.len());
         for old in view.gone.iter().rev().chain(view.holders.iter().flat_map(|list| list.iter())) {
             known.insert((old.key, old.holder.instance), Arc::clone(old));
@@ -314,6 +385,7 @@ impl Tracked {
                     usage: None,
                     peak: None,
                     peak_since_mark: None,
+                    anatomy: None,
                     series: None,
                     first_seen: t,
                     gone_at: None,
@@ -434,6 +506,15 @@ impl Tracked {
     }
 }
 
+/// The list with a finding in the place of the one that it renews, else at the end; the oldest make room.
+fn renewed(list: &[Arc<Finding>], finding: &Arc<Finding>) -> Arc<[Arc<Finding>]> {
+    if list.iter().any(|old| old.n == finding.n) {
+        return list.iter().map(|old| Arc::clone(if old.n == finding.n { finding } else { old })).collect();
+    }
+    let skip = (list.len() + 1).saturating_sub(Snapshot::MAX_FINDINGS);
+    list.iter().skip(skip).chain([finding]).cloned().collect()
+}
+
 /// Keeps the history of what nobody visible holds, and since when it has been notable.
 fn note_unattributed(t: Timestamp, view: &mut DeviceView) {
     let unattributed = view.balance.and_then(|balance| balance.unattributed);
@@ -516,83 +597,9 @@ fn raise(peak: &mut Option<(Timestamp, Bytes)>, t: Timestamp, used: Bytes) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DeviceId, HolderKind, OpenHandle, Relation, Wall};
+    use super::super::fixture::{GPU, Stream};
+    use super::super::{OpenHandle, Relation};
     use super::*;
-
-    const GPU: Gpu = Gpu(0);
-
-    /// A stream about one card of 80 GiB.
-    struct Stream(Monitor);
-
-    impl Stream {
-        fn new(memory: MemoryKind) -> Self {
-            let mut stream = Self(Monitor::new());
-            stream.device("GPU-a", memory);
-            stream
-        }
-
-        fn at(&mut self, ms: u64, body: SampleBody) -> &mut Self {
-            self.0.ingest(&Sample { t: Timestamp::millis(ms), body });
-            self
-        }
-
-        fn device(&mut self, id: &str, memory: MemoryKind) -> &mut Self {
-            self.at(
-                0,
-                SampleBody::Device(Arc::new(Device {
-                    gpu: GPU,
-                    id: DeviceId(Arc::from(id)),
-                    index: Some(0),
-                    pci: Err(Missing::Pending),
-                    name: Ok(Arc::from("H100")),
-                    memory,
-                    total: Ok(Bytes::gib(80)),
-                    parent: None,
-                })),
-            )
-        }
-
-        fn process(&mut self, pid: u32, start: u64, uid: u32) -> &mut Self {
-            self.at(
-                0,
-                SampleBody::Process(Arc::new(Process {
-                    key: ProcessKey { pid: Pid(pid), start: Some(start) },
-                    started: Ok(Wall(0)),
-                    ppid: Err(Missing::Pending),
-                    user: Ok(Arc::from("user1")),
-                    uid: Ok(uid),
-                    relation: Relation::by_owner(1000, Some(uid)),
-                    command: Ok(Arc::from("python train.py")),
-                    container: None,
-                    job: None,
-                    details: None,
-                })),
-            )
-        }
-
-        fn memory(&mut self, ms: u64, used_mib: u64) -> &mut Self {
-            let total = Bytes::gib(80);
-            let free = total.saturating_sub(Bytes::mib(used_mib + 479));
-            self.at(
-                ms,
-                SampleBody::Memory { gpu: GPU, figures: Ok(MemoryFigures { total, free, reserved: Some(Bytes::mib(479)) }) },
-            )
-        }
-
-        fn holders(&mut self, ms: u64, list: &[(u32, Option<u64>)]) -> &mut Self {
-            let list = list.iter().map(|(pid, mib)| Holder {
-                pid: Pid(*pid),
-                used: mib.map(Bytes::mib).ok_or(Missing::Unsupported("WDDM".into())),
-                kind: HolderKind::C,
-                instance: None,
-            });
-            self.at(ms, SampleBody::Holders { gpu: GPU, list: Ok(list.collect()) })
-        }
-
-        fn view(&self) -> Arc<DeviceView> {
-            Arc::clone(self.0.snapshot().device(GPU).expect("the card"))
-        }
-    }
 
     fn missing() -> Missing {
         Missing::Failed("nvmlDeviceGetMemoryInfo_v2: unknown error".into())
@@ -761,7 +768,7 @@ mod tests {
         let view = stream.view();
         assert_eq!(view.gone.len(), GONE);
         assert_eq!(view.gone[0].pid(), Pid(9_999));
-        assert!(stream.0.processes.len() <= IDLE_PROCESSES + 1);
+        assert!(stream.monitor.processes.len() <= IDLE_PROCESSES + 1);
     }
 
     #[test]
@@ -825,7 +832,7 @@ mod tests {
         stream.process(7, 111, 1000);
         let open = |pid, start| OpenHandle { key: ProcessKey { pid: Pid(pid), start }, gpus: [GPU].into(), state: Ok('S') };
         stream.at(5, SampleBody::Handles { list: Ok([open(7, Some(111)), open(7, Some(5)), open(9, None)].into()), denied: 3 });
-        let snapshot = stream.0.snapshot();
+        let snapshot = stream.snapshot();
         let known: Vec<bool> = snapshot.handles.expect("a list").iter().map(|handle| handle.process.is_some()).collect();
         assert_eq!((known, snapshot.handles_denied), (vec![true, false, false], 3));
     }

@@ -27,6 +27,8 @@ pub enum Action {
     Open,
     /// All cards at once.
     All,
+    /// Pick the selected process or job out, to act on several together.
+    Tag,
     /// Choose the column to sort by.
     Sort,
     /// Turn the order round.
@@ -114,6 +116,7 @@ pub static ACTIONS: &[ActionInfo] = actions![
     Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Switch the up and down keys between cards and processes";
     Open "open" Everywhere ["enter"] "large" "Make the timeline large; in a menu, choose";
     All "all" Dashboard ["a"] "all cards" "Show all cards at once; again for one";
+    Tag "tag" Dashboard ["space"] "" "Tag the selected process or job, to act on several at once; again to take the tag away";
     Sort "sort" Dashboard ["s" "f6"] "sort" "Choose the column that processes are sorted by";
     Reverse "reverse" Dashboard ["r"] "" "Turn the order of the processes round";
     Freeze "freeze" Dashboard ["f"] "freeze" "Freeze: stop at this moment and look around; again to go on";

@@ -13,6 +13,7 @@ use super::look::{Focus, Layer, Look, Selection};
 use super::msg::{Effect, Msg};
 use super::options::DashboardOptions;
 use super::panels::{PANELS, Panel, PanelId};
+use super::tags::processes_of;
 use super::theme::{Role, Styles, THEMES, Theme};
 use super::world::World;
 use crate::domain::{DeviceView, Missing, Period, Snapshot, Timestamp};
@@ -94,6 +95,7 @@ impl App {
             Msg::Snapshot(snapshot) => {
                 self.now = self.now.max(snapshot.at);
                 self.snapshot = snapshot;
+                self.look.tags.prune(&self.snapshot);
                 self.settle();
                 None
             }
@@ -221,6 +223,7 @@ impl App {
             Action::Freeze => self.toggle_freeze(),
             Action::All => self.toggle_all(),
             Action::Open => self.look.large = !self.look.large,
+            Action::Tag => self.tag(),
             Action::Focus => {
                 self.look.focus = match self.look.focus {
                     Focus::Devices => Focus::Processes,
@@ -239,6 +242,17 @@ impl App {
             }
         }
         None
+    }
+
+    /// Tags what is selected and goes on to the next row, so that several are tagged by one key.
+    fn tag(&mut self) {
+        let keys = self.look.row.as_ref().map_or_else(Vec::new, |row| processes_of(row, &self.snapshot));
+        if self.look.focus == Focus::Processes && !keys.is_empty() {
+            self.look.tags.toggle(&keys);
+            self.ask(PanelId::Processes, Action::Down);
+        } else {
+            self.look.note = Some("Select a process first (Tab), then tag it.".to_owned());
+        }
     }
 
     fn timeline(&self) -> PanelId {

@@ -1,5 +1,6 @@
 //! What the user looks at: the part of the state on which several panels must agree.
 
+use super::tags::Tags;
 use crate::domain::{DeviceId, Gpu, Period, ProcessKey, Timestamp};
 
 /// Which list the arrows move in.
@@ -29,6 +30,8 @@ pub enum Selection {
 pub enum RowKey {
     /// A process on a device.
     Holder(Gpu, ProcessKey),
+    /// A job, by its leader: one row for all its processes.
+    Job(ProcessKey),
     /// Memory of no process on a device.
     Unattributed(Gpu),
     /// Processes without a history of their own on a device.
@@ -77,6 +80,8 @@ pub struct Look {
     pub note: Option<String>,
     /// Which process; none until one is chosen.
     pub row: Option<RowKey>,
+    /// The processes that are picked out to act on together.
+    pub tags: Tags,
     /// Index into [`SPANS`].
     span: usize,
     /// The right end of the timeline; none follows now.
