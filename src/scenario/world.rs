@@ -1,6 +1,6 @@
 //! A scenario as a pure function of time: what every device, process and the host look like at any moment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::check::ROUND;
@@ -12,12 +12,8 @@ use super::layout::{Holding, Place, find, lay_out};
 use super::scan::{Held, settle};
 use super::track::{End, Setting, Track};
 use crate::domain::text::clean;
-use crate::domain::{
-    Bytes, Gpu, HolderKind, HostMemory, MemoryFigures, MemoryKind, Period, Pid, Process, ProcessKey, Relation, Timestamp, Wall,
-};
+use crate::domain::{Bytes, Gpu, HolderKind, HostMemory, MemoryFigures, MemoryKind, Period, Pid, Timestamp};
 
-/// How long the machine has been up when the story begins, in `/proc` clock ticks of 10 ms.
-const BOOTED: u64 = 30 * 86_400 * 100;
 /// Rounds of a repeating story whose pids differ.
 const ROUNDS: u64 = 40;
 
@@ -25,12 +21,14 @@ const ROUNDS: u64 = 40;
 #[derive(Clone, Debug)]
 pub struct World {
     name: Arc<str>,
-    scenario: Scenario,
-    places: Vec<Place>,
-    actors: Vec<Performer>,
+    pub(super) scenario: Scenario,
+    pub(super) places: Vec<Place>,
+    pub(super) actors: Vec<Performer>,
     /// Processes by the pid that the file gives them.
-    by_pid: HashMap<u32, usize>,
+    pub(super) by_pid: HashMap<u32, usize>,
     cards: u32,
+    /// Pids of processes that head a job.
+    pub(super) heads: HashSet<u32>,
     /// What becomes of the story after its end.
     after: After,
 }
@@ -46,9 +44,9 @@ enum After {
 }
 
 #[derive(Clone, Debug)]
-struct Performer {
-    pid: u32,
-    begin: u64,
+pub(super) struct Performer {
+    pub pid: u32,
+    pub begin: u64,
     end: Option<End>,
     entry: usize,
     seed: u64,
@@ -166,7 +164,9 @@ impl World {
         }
         let by_pid = actors.iter().enumerate().map(|(n, actor)| (actor.pid, n)).collect();
         let name = Arc::from(scenario.name.as_str());
-        Ok(Self { name, scenario: scenario.clone(), places, actors, by_pid, cards, after })
+        let mut world = Self { name, scenario: scenario.clone(), places, actors, by_pid, cards, heads: HashSet::new(), after };
+        world.heads = world.find_heads();
+        Ok(world)
     }
 
     /// The scenario's name.
@@ -237,7 +237,7 @@ impl World {
     }
 
     /// The moment of the story that is told at a time, and how often it was told before.
-    fn local(&self, t: Timestamp) -> (u64, u64) {
+    pub(super) fn local(&self, t: Timestamp) -> (u64, u64) {
         match self.after {
             After::Stop(last) => (t.0.min(last), 0),
             After::Repeat { from, span } if t.0 >= from + span => (from + (t.0 - from) % span, (t.0 - from) / span),
@@ -297,51 +297,38 @@ impl World {
         }
     }
 
-    fn entry(&self, actor: &Performer) -> &Actor {
+    pub(super) fn entry(&self, actor: &Performer) -> &Actor {
         self.scenario.file.process[actor.entry].get_ref()
     }
 
     /// Whether a process is a new one in each round: all that live in the part that repeats, but for those that live
     /// through it.
-    fn renewed(&self, actor: &Performer) -> Option<u64> {
+    pub(super) fn renewed(&self, actor: &Performer) -> Option<u64> {
         match self.after {
             After::Repeat { from, span } if actor.begin > from || (actor.begin == from && actor.end.is_some()) => Some(span),
             _ => None,
         }
     }
 
-    fn pid(&self, actor: &Performer, round: u64) -> Pid {
+    pub(super) fn pid(&self, actor: &Performer, round: u64) -> Pid {
         Pid(self.renewed(actor).map_or(actor.pid, |_| actor.pid + ROUND * (round % ROUNDS) as u32))
     }
 
-    /// The facts of a process that a list named at `t`; `created` is the wall clock at the stream's origin.
-    pub fn process(&self, pid: Pid, t: Timestamp, created: Wall) -> Option<Process> {
-        let (_, round) = self.local(t);
-        let actor = self.performer(pid)?;
-        let entry = self.entry(actor);
-        let began = actor.begin + self.renewed(actor).unwrap_or(0) * round;
-        let age = entry.age.us();
-        let start = (BOOTED * 10_000 + began).saturating_sub(age) / 10_000;
-        let me = &self.scenario.file.node;
-        let uid = entry.uid.unwrap_or(if entry.user.is_some() { 0 } else { me.uid });
-        let relation = entry.relation.map_or_else(|| Relation::by_owner(me.uid, Some(uid)), Relation::from);
-        Some(Process {
-            key: ProcessKey { pid, start: Some(start) },
-            started: Ok(Wall(created.after(Timestamp(began)).0.saturating_sub_unsigned(age))),
-            ppid: Ok(Pid(entry.ppid)),
-            user: Ok(clean(entry.user.as_deref().unwrap_or(&me.me), 64).into()),
-            uid: Ok(uid),
-            relation,
-            command: Ok(clean(&entry.command, 4096).into()),
-            container: entry.container.as_deref().map(|name| clean(name, 200).into()),
-            job: None,
-            details: None,
-        })
-    }
-
-    fn performer(&self, pid: Pid) -> Option<&Performer> {
+    pub(super) fn performer(&self, pid: Pid) -> Option<&Performer> {
         let base = if matches!(self.after, After::Repeat { .. }) { pid.0 % ROUND } else { pid.0 };
         self.by_pid.get(&base).and_then(|&n| self.actors.get(n))
+    }
+
+    /// The largest memory that a process had on a device after `from` up to `to`, by the story to the byte.
+    pub fn peak(&self, pid: Pid, gpu: Gpu, from: Timestamp, to: Timestamp) -> Option<Bytes> {
+        let wanted = self.performer(pid)?.pid;
+        // The start of a round is where its story begins; what came before belongs to another process.
+        let ((from, _), (to, _)) = (self.local(from), self.local(to));
+        let from = if from > to { 0 } else { from };
+        let place = self.place(gpu)?;
+        let places = std::iter::once(place).chain(place.instances.iter().filter_map(|&n| self.places.get(n)));
+        let held = places.flat_map(|place| &place.held).filter(|held| self.actors[held.actor].pid == wanted);
+        held.map(|held| Bytes(held.track.max_between(from, to))).max()
     }
 
     /// CPU in percent of one core, and resident memory on the host.
@@ -353,7 +340,7 @@ impl World {
     }
 
     /// Whether a process of the story lives at a time.
-    fn lives(actor: &Performer, local: u64) -> bool {
+    pub(super) fn lives(actor: &Performer, local: u64) -> bool {
         local >= actor.begin && actor.end.is_none_or(|end| end.at > local)
     }
 

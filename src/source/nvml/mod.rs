@@ -34,7 +34,7 @@ use crate::source::host::root::Root;
 use crate::source::host::watch::Watch;
 use crate::source::host::who::{self, Cards, WhoProbe};
 use crate::source::host::{self, HostProbe};
-use crate::source::{Source, SourceError, SourceErrorKind, SourceHandle};
+use crate::source::{Source, SourceError, SourceHandle};
 use calls::{Call, NAMES};
 use card::Card;
 use fault::Fault;
@@ -120,7 +120,7 @@ impl Source for NvmlSource {
         let (opened, receiver) = channel();
         if let Some(pid) = missing {
             // Nobody may wait for it any more.
-            let _ = opened.send(Err(unwatchable(Pid(pid))));
+            let _ = opened.send(Err(SourceError::unwatchable(Pid(pid))));
             return SourceHandle { opened: receiver, stop, now: Arc::new(move || clock.now()) };
         }
         let opening = Opening { options: self.options, studio, people, header };
@@ -262,16 +262,6 @@ impl Opening {
             card.introduce();
         }
         Ok(())
-    }
-}
-
-/// A pid that nobody has can't be watched.
-fn unwatchable(pid: Pid) -> SourceError {
-    SourceError {
-        kind: SourceErrorKind::Setting("pid"),
-        what: format!("there is no process {pid}"),
-        why: "it can't be watched".into(),
-        fix: "Name a process that runs, by its number here (`pgrep -f train.py`); it may hold no memory yet.".into(),
     }
 }
 
