@@ -117,10 +117,16 @@ impl World {
         found
     }
 
-    /// How many changes among bystanders there were until a time: facts of others may have changed with each.
+    /// How many parents ended or became zombies until a time: facts of their children change with each.
     pub fn turns(&self, t: Timestamp) -> usize {
         let (local, _) = self.local(t);
-        self.bystanders().flat_map(|one| [one.zombie, one.until]).flatten().filter(|at| at.us() <= local).count()
+        let others = self.bystanders().flat_map(|one| [one.zombie, one.until]).flatten().map(|at| at.us());
+        let parent = |pid: u32| {
+            let actors = self.scenario.file.process.iter().map(|actor| actor.get_ref().ppid);
+            actors.chain(self.bystanders().map(|one| one.ppid)).any(|ppid| ppid == pid)
+        };
+        let actors = self.actors.iter().filter_map(|actor| Some((actor.pid, actor.end?.at)));
+        others.filter(|at| *at <= local).count() + actors.filter(|(pid, at)| *at <= local && parent(*pid)).count()
     }
 
     fn bystanders(&self) -> impl Iterator<Item = &Bystander> {

@@ -47,7 +47,7 @@ enum After {
 pub(super) struct Performer {
     pub pid: u32,
     pub begin: u64,
-    end: Option<End>,
+    pub end: Option<End>,
     entry: usize,
     seed: u64,
 }
