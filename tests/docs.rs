@@ -11,6 +11,7 @@ use vramscope::cli::args::words;
 use vramscope::config::{Layers, SETTINGS, Settings, docs, file};
 use vramscope::domain::Framework;
 use vramscope::domain::tips::{TIPS, Tip};
+use vramscope::output::tips;
 use vramscope::scenario::{SCENARIOS, Scenario, World};
 use vramscope::tui::THEMES;
 use vramscope::tui::action::ACTIONS;
@@ -57,6 +58,8 @@ fn the_readme_shows_the_tables() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let wanted = with_part(&readme, "settings", &docs::table(words));
     let wanted = with_part(&wanted, "keys", &keys());
+    let tip = Tip::named("detach_logged_tensors").unwrap();
+    let wanted = with_part(&wanted, "tip", &format!("```text\n{}```\n", tips::full(tip, None)));
     current("README.md", &wanted);
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::file::{Bystander, Facts};
-use super::world::{Performer, World};
+use super::world::{BOOTED, Moment, Performer, World};
 use crate::domain::command::Invocation;
 use crate::domain::launcher::{self, Link, MAX_CHAIN};
 use crate::domain::owner::{FOREIGN_PID, Place, Subject};
@@ -13,8 +13,6 @@ use crate::domain::{
     Ancestor, Details, Gpu, HolderKind, Job, Missing, OpenHandle, Pid, Process, ProcessKey, Reading, Relation, Timestamp, Wall,
 };
 
-/// How long the machine has been up when the story begins, in `/proc` clock ticks of 10 ms.
-const BOOTED: u64 = 30 * 86_400 * 100;
 /// The kernel cuts names at this many bytes.
 const NAME: usize = 15;
 
@@ -58,11 +56,12 @@ impl World {
 
     /// The same for a viewer who watches the trees of these processes.
     pub fn process_watched(&self, pid: Pid, t: Timestamp, created: Wall, watched: &[Pid]) -> Option<Process> {
-        let role = self.role(pid, t)?;
+        let moment = self.moment(t);
+        let role = self.role(pid, moment)?;
         if self.scenario.file.node.foreign_pids {
             return Some(unseen(pid));
         }
-        let chain = self.chain(&role, t);
+        let chain = self.chain(&role, moment);
         let me = self.scenario.file.node.uid;
         let head = std::iter::once(&role).chain(&chain).find(|role| watched.contains(&role.pid));
         let place = if role.container.is_some() { Place::Elsewhere } else { Place::Here };
@@ -85,13 +84,13 @@ impl World {
 
     /// Who a pid is at a time; without a start where the viewer can't see it.
     pub fn key(&self, pid: Pid, t: Timestamp) -> Option<ProcessKey> {
-        let key = self.role(pid, t)?.key();
+        let key = self.role(pid, self.moment(t))?.key();
         Some(ProcessKey { start: key.start.filter(|_| !self.has_foreign_pids()), ..key })
     }
 
     /// Whether the story has a process of this number at a time.
     pub fn has(&self, pid: Pid, t: Timestamp) -> bool {
-        self.role(pid, t).is_some()
+        self.role(pid, self.moment(t)).is_some()
     }
 
     /// Whether the viewer lives in a PID namespace of its own.
@@ -101,17 +100,17 @@ impl World {
 
     /// The processes that have a node open without standing in a list, sorted.
     pub fn handles(&self, t: Timestamp) -> Vec<OpenHandle> {
-        let (local, round) = self.local(t);
-        let others = self.bystanders().filter(|one| !one.opens.is_empty() && is_there(one, local) && !is_zombie(one, local));
+        let moment = self.moment(t);
+        let others = self.bystanders().filter(|one| !one.opens.is_empty() && is_there(one, moment) && !is_zombie(one, moment));
         let others = others.map(|one| (Pid(one.pid), one.opens.iter().map(|card| Gpu(*card)).collect::<Vec<_>>()));
-        let hidden = self.actors.iter().enumerate().filter(|(_, actor)| self.entry(actor).hidden && Self::lives(actor, local));
+        let hidden = self.actors.iter().enumerate().filter(|(n, actor)| self.entry(actor).hidden && self.is_alive(*n, moment));
         let hidden = hidden.map(|(n, actor)| {
             let places = self.places.iter().filter(|place| place.held.iter().any(|held| held.actor == n));
-            (self.pid(actor, round), places.map(|place| Gpu(place.card)).collect())
+            (self.pid(actor, moment.round), places.map(|place| Gpu(place.card)).collect())
         });
         let mut found: Vec<OpenHandle> = others
             .chain(hidden)
-            .filter_map(|(pid, gpus)| Some(OpenHandle { key: self.role(pid, t)?.key(), gpus: gpus.into(), state: Ok('S') }))
+            .filter_map(|(pid, gpus)| Some(OpenHandle { key: self.role(pid, moment)?.key(), gpus: gpus.into(), state: Ok('S') }))
             .collect();
         found.sort_by_key(|handle| handle.key.pid);
         found
@@ -119,33 +118,33 @@ impl World {
 
     /// How many parents ended or became zombies until a time: facts of their children change with each.
     pub fn turns(&self, t: Timestamp) -> usize {
-        let (local, _) = self.local(t);
-        let others = self.bystanders().flat_map(|one| [one.zombie, one.until]).flatten().map(|at| at.us());
+        let moment = self.moment(t);
+        let others = self.bystanders().flat_map(|one| [one.zombie, one.until]).flatten();
         let parent = |pid: u32| {
             let actors = self.scenario.file.process.iter().map(|actor| actor.get_ref().ppid);
             actors.chain(self.bystanders().map(|one| one.ppid)).any(|ppid| ppid == pid)
         };
-        let actors = self.actors.iter().filter_map(|actor| Some((actor.pid, actor.end?.at)));
-        others.filter(|at| *at <= local).count() + actors.filter(|(pid, at)| *at <= local && parent(*pid)).count()
+        let gone =
+            |(n, actor): &(usize, &Performer)| moment.local >= actor.begin && !self.is_alive(*n, moment) && parent(actor.pid);
+        others.filter(|at| at.us() <= moment.local).count() + self.actors.iter().enumerate().filter(gone).count()
     }
 
     fn bystanders(&self) -> impl Iterator<Item = &Bystander> {
         self.scenario.file.bystander.iter().map(toml::Spanned::get_ref)
     }
 
-    /// A process by its number at a time, whether a list names it or not.
-    fn role(&self, pid: Pid, t: Timestamp) -> Option<Role<'_>> {
-        let (local, round) = self.local(t);
-        if let Some(one) = self.bystanders().find(|one| one.pid == pid.0 && is_there(one, local)) {
-            return Some(self.bystander(one, local, t));
+    /// A process by its number at a moment, whether a list names it or not.
+    fn role(&self, pid: Pid, moment: Moment) -> Option<Role<'_>> {
+        if let Some(one) = self.bystanders().find(|one| one.pid == pid.0 && is_there(one, moment)) {
+            return Some(self.bystander(one, moment));
         }
         let actor = self.performer(pid)?;
         let entry = self.entry(actor);
         let node = &self.scenario.file.node;
         Some(Role {
             pid,
-            ppid: self.parent(entry.ppid, local, round, t),
-            began: actor.begin + self.renewed(actor).unwrap_or(0) * round,
+            ppid: self.parent(entry.ppid, moment),
+            began: actor.begin + self.renewed(actor).unwrap_or(0) * moment.round,
             age: entry.age.us(),
             user: entry.user.as_deref().unwrap_or(&node.me),
             uid: entry.uid.unwrap_or(if entry.user.is_some() { 0 } else { node.uid }),
@@ -158,12 +157,11 @@ impl World {
         })
     }
 
-    fn bystander<'a>(&'a self, one: &'a Bystander, local: u64, t: Timestamp) -> Role<'a> {
+    fn bystander<'a>(&'a self, one: &'a Bystander, moment: Moment) -> Role<'a> {
         let node = &self.scenario.file.node;
-        let (_, round) = self.local(t);
         Role {
             pid: Pid(one.pid),
-            ppid: self.parent(one.ppid, local, round, t),
+            ppid: self.parent(one.ppid, moment),
             began: one.at.us(),
             age: one.age.us(),
             user: one.user.as_deref().unwrap_or(&node.me),
@@ -173,29 +171,29 @@ impl World {
             container: one.container.as_deref(),
             facts: &one.details,
             kind: HolderKind::default(),
-            zombie: is_zombie(one, local),
+            zombie: is_zombie(one, moment),
         }
     }
 
-    /// The parent's number at a time: that of the round for a process of the story, and 1 where the parent is gone. A
+    /// The parent's number at a moment: that of the round for a process of the story, and 1 where the parent is gone. A
     /// number that is not in the file stays.
-    fn parent(&self, ppid: u32, local: u64, round: u64, t: Timestamp) -> Pid {
+    fn parent(&self, ppid: u32, moment: Moment) -> Pid {
         if let Some(one) = self.bystanders().find(|one| one.pid == ppid) {
-            return if is_there(one, local) { Pid(ppid) } else { Pid(1) };
+            return if is_there(one, moment) { Pid(ppid) } else { Pid(1) };
         }
-        match self.by_pid.get(&ppid).and_then(|&n| self.actors.get(n)) {
-            Some(actor) if Self::lives(actor, local) => self.pid(actor, round),
-            Some(_) if t > Timestamp::ZERO => Pid(1),
-            _ => Pid(ppid),
+        match self.by_pid.get(&ppid).and_then(|&n| Some((n, self.actors.get(n)?))) {
+            Some((n, actor)) if self.is_alive(n, moment) => self.pid(actor, moment.round),
+            Some(_) => Pid(1),
+            None => Pid(ppid),
         }
     }
 
     /// The parents of a process, the nearest first.
-    fn chain(&self, role: &Role<'_>, t: Timestamp) -> Vec<Role<'_>> {
+    fn chain(&self, role: &Role<'_>, moment: Moment) -> Vec<Role<'_>> {
         let mut chain: Vec<Role<'_>> = Vec::new();
         let mut next = role.ppid;
         while next != role.pid && chain.len() < MAX_CHAIN && chain.iter().all(|kin| kin.pid != next) {
-            let Some(kin) = self.role(next, t) else { break };
+            let Some(kin) = self.role(next, moment) else { break };
             next = kin.ppid;
             chain.push(kin);
         }
@@ -228,9 +226,9 @@ impl World {
     /// The processes that head a job, by the numbers in the file.
     pub(super) fn find_heads(&self) -> HashSet<u32> {
         let head = |actor: &Performer| {
-            let t = Timestamp(actor.begin);
-            let role = self.role(Pid(actor.pid), t)?;
-            let chain = self.chain(&role, t);
+            let moment = self.moment(Timestamp(actor.begin));
+            let role = self.role(Pid(actor.pid), moment)?;
+            let chain = self.chain(&role, moment);
             let links: Vec<Link<'_>> = std::iter::once(&role).chain(&chain).map(Role::link).collect();
             let head = launcher::head(&links)?;
             Some(self.base(chain.get(head.at.checked_sub(1)?)?.pid))
@@ -239,12 +237,12 @@ impl World {
     }
 }
 
-fn is_there(one: &Bystander, local: u64) -> bool {
-    local >= one.at.us() && one.until.is_none_or(|until| local < until.us())
+fn is_there(one: &Bystander, moment: Moment) -> bool {
+    moment.local >= one.at.us() && one.until.is_none_or(|until| moment.local < until.us())
 }
 
-fn is_zombie(one: &Bystander, local: u64) -> bool {
-    one.zombie.is_some_and(|zombie| local >= zombie.us())
+fn is_zombie(one: &Bystander, moment: Moment) -> bool {
+    one.zombie.is_some_and(|zombie| moment.local >= zombie.us())
 }
 
 /// The kernel's name of a program.

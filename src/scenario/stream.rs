@@ -10,8 +10,8 @@ use super::world::{Row, World};
 use crate::domain::owner::{self, FOREIGN_PID};
 use crate::domain::process::ACCOUNTING_OFF;
 use crate::domain::{
-    Bytes, DeviceState, DeviceView, Gpu, Header, Health, Holder, MemoryFigures, Missing, Period, Pid, ProbeKind, ProcessUsage,
-    Reading, Sample, SampleBody, Timestamp, Usage, Wall,
+    Bytes, DeviceState, DeviceView, Gpu, Header, Health, Holder, MemoryFigures, Missing, Period, Pid, ProbeKind, ProcessKey,
+    ProcessUsage, Reading, Sample, SampleBody, Timestamp, Usage, Wall,
 };
 
 /// The call whose faults the stream shows as those of memory.
@@ -126,6 +126,11 @@ impl Stream {
     pub fn watching(mut self, trees: &[Pid]) -> Self {
         self.trees = trees.to_vec();
         self
+    }
+
+    /// Ends a process at a time that the stream has not passed: those of its later samples know of it.
+    pub fn kill(&mut self, key: ProcessKey, t: Timestamp) -> bool {
+        Arc::make_mut(&mut self.world).kill(key, t)
     }
 
     fn push(&mut self, t: Timestamp, body: SampleBody) {
@@ -391,7 +396,7 @@ impl Stream {
         gone.sort_unstable();
         for pid in gone {
             self.known.remove(&pid);
-            let status = self.world.status(pid);
+            let status = self.world.status(pid, t);
             self.push(t, SampleBody::Exit { pid, status });
         }
     }

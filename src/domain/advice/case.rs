@@ -1,7 +1,7 @@
 //! A finding in its situation, with the questions that tips ask of it.
 
 use super::{Facts, Party};
-use crate::domain::{Anatomy, Bytes, Finding, FindingKind, Framework, Period, Quantity, RiskLevel, Role};
+use crate::domain::{Anatomy, Bytes, Finding, FindingKind, Framework, Quantity, Relation, RiskLevel, Role};
 
 /// A finding and what is known around it.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,8 @@ const LEAST: Bytes = Bytes::mib(64);
 const FILLED: f64 = 0.7;
 /// A card is tight when less than this share of it is left.
 const TIGHT: f64 = 0.1;
+/// Less than this share of a card is not worth a change while it is not tight.
+const WORTH: f64 = 0.05;
 
 impl Proposal {
     /// With a range of bytes; none if that would be noise.
@@ -103,14 +105,6 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A span of the evidence.
-    pub fn span(&self, name: &str) -> Option<Period> {
-        match self.finding.figure(name)? {
-            Quantity::Span(span) => Some(*span),
-            _ => None,
-        }
-    }
-
     /// The process that the finding names, if it is mine to change.
     pub fn own(&self) -> Option<&'a Party> {
         self.facts.process.as_ref().filter(|process| process.is_own())
@@ -118,7 +112,7 @@ impl<'a> Case<'a> {
 
     /// The process that the finding names, if it is someone else's, of a known owner.
     pub fn foreign(&self) -> Option<&'a Party> {
-        self.facts.process.as_ref().filter(|process| process.relation == crate::domain::Relation::Foreign)
+        self.facts.process.as_ref().filter(|process| process.relation == Relation::Foreign)
     }
 
     /// Processes of mine on the device, the named one included.
@@ -163,6 +157,17 @@ impl<'a> Case<'a> {
             || self.facts.headroom.zip(self.facts.total).is_some_and(scarce)
     }
 
+    /// Whether an allocation of the usual size fails soon: an engine that has the card to itself leaves little on purpose, and is
+    /// not in need for that.
+    pub fn squeezed(&self) -> bool {
+        self.facts.risk.is_some_and(RiskLevel::is_alarm) || self.facts.headroom.is_some_and(|headroom| headroom < Bytes::gib(1))
+    }
+
+    /// Whether so many bytes are worth a change: little is left on the card, or they are a good part of it.
+    pub fn matters(&self, bytes: Bytes) -> bool {
+        self.tight() || self.facts.total.is_none_or(|total| bytes.0 as f64 >= total.0 as f64 * WORTH)
+    }
+
     /// Weights, gradients and optimizer states, where all that is known of them includes the weights.
     pub fn states(&self) -> Option<Bytes> {
         let anatomy = self.anatomy();
@@ -189,7 +194,8 @@ impl<'a> Case<'a> {
                 of_anatomy().or_else(seen)
             }
             FindingKind::Spike => {
-                Some(Swing { bytes: self.bytes(&["height"])?, sure: 0.5, words: "it spikes by" }).filter(|_| self.computes())
+                let bytes = self.bytes(&["height"]).filter(|height| self.computes() && self.matters(*height))?;
+                Some(Swing { bytes, sure: 0.5, words: "it spikes by" })
             }
             FindingKind::Oom | FindingKind::ProbableOom => of_anatomy(),
             _ => None,

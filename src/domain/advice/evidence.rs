@@ -3,12 +3,16 @@
 use std::fmt;
 
 use super::Case;
-use crate::domain::{Bytes, FindingKind};
+use crate::domain::{Bytes, FindingKind, Relation};
 
 /// By how much a series stands above its first level.
 pub const GROWN: &[&str] = &["grown", "rise"];
 /// By how much a phase raised the level.
 pub const RISE: &[&str] = &["rise", "per_step"];
+/// What each turn of a leak adds.
+pub const EACH: &[&str] = &["per_epoch", "per_step", "each", "rise"];
+/// What a newcomer, a pool or a pile holds.
+pub const HELD: &[&str] = &["held", "pool", "bytes"];
 /// What was left behind.
 pub const LEFT: &[&str] = &["bytes", "held"];
 /// The fullest card of a job.
@@ -70,17 +74,29 @@ pub fn states(case: &Case) -> Option<Bytes> {
     }
 }
 
+/// By how much irregular highs of a training process of mine have raised its level, where that matters.
+pub fn highs(case: &Case) -> Option<Bytes> {
+    case.trainer().filter(|_| case.is(&[FindingKind::Staircase]))?;
+    case.bytes(GROWN).filter(|grown| case.matters(*grown))
+}
+
+/// By how much an evaluation of mine raised the level, where that matters.
+pub fn evaluation(case: &Case) -> Option<Bytes> {
+    case.trainer().filter(|_| case.is(&[FindingKind::EvalJump]))?;
+    case.bytes(RISE).filter(|rise| case.matters(*rise))
+}
+
 /// What a pool of mine holds while someone else on the card needs room; none where nobody does.
 pub fn pool_in_the_way(case: &Case) -> Option<Bytes> {
     let process = case.own().filter(|_| case.is(&[FindingKind::Preallocated]) && case.tight())?;
     // Displays and daemons are no newcomers.
-    let waits = case.facts.others.iter().any(|other| other.relation != crate::domain::Relation::System);
-    case.bytes(&["held", "pool"]).or(process.used).filter(|_| waits)
+    let waits = case.facts.others.iter().any(|other| !other.kin && other.relation != Relation::System);
+    case.bytes(HELD).or(process.used).filter(|_| waits)
 }
 
 /// What piled-up contexts hold, and how many they are.
 pub fn pile(case: &Case) -> Option<(Bytes, u64)> {
     let count = case.count("count").filter(|count| *count > 0)?;
-    let held = case.bytes(&["bytes", "held"]).or_else(|| Some(Bytes(case.bytes(&["each"])?.0.saturating_mul(count))))?;
+    let held = case.bytes(HELD).or_else(|| Some(Bytes(case.bytes(&["each"])?.0.saturating_mul(count))))?;
     Some((held, count))
 }

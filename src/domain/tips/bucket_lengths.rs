@@ -1,8 +1,8 @@
 //! Bucket or pad to few lengths.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, GROWN, Proposal, range};
-use crate::domain::{Bytes, FindingKind};
+use crate::domain::Bytes;
+use crate::domain::advice::{Case, Proposal, highs, range};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -34,8 +34,7 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    case.trainer()?;
-    let grown = case.bytes(GROWN).filter(|_| case.is(&[FindingKind::Staircase]))?;
+    let grown = highs(case)?;
     let why = format!("irregular highs have added {grown}: blocks that are reused should save {}", range(Bytes::ZERO, grown));
     Proposal::saving(Bytes::ZERO, grown, why)
 }

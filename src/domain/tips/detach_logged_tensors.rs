@@ -1,8 +1,8 @@
 //! Log numbers, not tensors.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, Leak, Proposal, RISE, range};
-use crate::domain::{Bytes, FindingKind, Framework};
+use crate::domain::advice::{Case, Leak, Proposal, evaluation, range};
+use crate::domain::{Bytes, Framework};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -26,8 +26,7 @@ pub const TIP: Tip = Tip {
 
 fn applies(case: &Case) -> Option<Proposal> {
     case.trainer().filter(|_| case.may_be(Framework::PyTorch))?;
-    if case.is(&[FindingKind::EvalJump]) {
-        let rise = case.bytes(RISE)?;
+    if let Some(rise) = evaluation(case) {
         let why = format!("evaluation added {rise}: outputs collected on the GPU may be {} of it", range(Bytes::ZERO, rise));
         return Proposal::saving(Bytes::ZERO, rise, why);
     }

@@ -30,7 +30,7 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    case.own().filter(|_| case.is(&[FindingKind::GraphCapture]) && case.tight())?;
+    case.own().filter(|_| case.is(&[FindingKind::GraphCapture]) && case.squeezed())?;
     let rise = case.bytes(RISE)?;
     let from = share(rise, 0.5);
     let why = format!("captured graphs took {rise}, and little is left: fewer sizes give back {}", range(from, rise));

@@ -1,8 +1,8 @@
 //! Let segments grow.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, GROWN, Proposal, range};
-use crate::domain::{Bytes, FindingKind, Framework};
+use crate::domain::advice::{Case, Proposal, highs, range};
+use crate::domain::{Bytes, Framework};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -30,8 +30,7 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    case.trainer().filter(|_| case.may_be(Framework::PyTorch) && !case.facts.wddm)?;
-    let grown = case.bytes(GROWN).filter(|_| case.is(&[FindingKind::Staircase]))?;
+    let grown = highs(case).filter(|_| case.may_be(Framework::PyTorch) && !case.facts.wddm)?;
     let why = format!(
         "irregular highs have added {grown}, as fragmentation does: {}growing segments should save {} of it",
         case.if_pytorch(),

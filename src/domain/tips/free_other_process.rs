@@ -35,7 +35,7 @@ fn applies(case: &Case) -> Option<Proposal> {
         let other = facts
             .others
             .iter()
-            .filter(|other| matches!(other.relation, Relation::Mine | Relation::Foreign))
+            .filter(|other| !other.kin && matches!(other.relation, Relation::Mine | Relation::Foreign))
             .max_by_key(|other| other.used)?;
         let held = other.used.filter(|held| facts.total.is_some_and(|total| held.0 >= total.0 / 10))?;
         let who = Case::name(other);

@@ -1,7 +1,7 @@
 //! Evaluate under `inference_mode`.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, Proposal, RISE, range, share};
+use crate::domain::advice::{Case, EACH, Proposal, evaluation, range, share};
 use crate::domain::{FindingKind, Framework};
 
 /// The entry.
@@ -36,10 +36,16 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    case.trainer().filter(|_| case.may_be(Framework::PyTorch) && case.is(&[FindingKind::EvalJump, FindingKind::LeakEpoch]))?;
-    let rise = case.bytes(RISE)?;
+    case.trainer().filter(|_| case.may_be(Framework::PyTorch))?;
+    let (what, rise) = match evaluation(case) {
+        Some(rise) => ("evaluation added", rise),
+        None => ("each epoch adds", case.bytes(EACH).filter(|_| case.is(&[FindingKind::LeakEpoch]))?),
+    };
     let (from, to) = (share(rise, 0.5), rise);
-    let what = if case.is(&[FindingKind::EvalJump]) { "evaluation added" } else { "each evaluation or epoch adds" };
-    let why = format!("{what} {rise}: {}without a graph it should add {} less", case.if_pytorch(), range(from, to));
+    let why = format!(
+        "{what} {rise}: {}if an evaluation builds a graph, without it that is {} less",
+        case.if_pytorch(),
+        range(from, to)
+    );
     Proposal::saving(from, to, why)
 }

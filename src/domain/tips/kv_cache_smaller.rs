@@ -1,7 +1,8 @@
 //! Shrink the KV cache.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::Framework;
+use crate::domain::advice::{Case, Proposal};
+use crate::domain::{FindingKind, Framework};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -39,5 +40,13 @@ pub const TIP: Tip = Tip {
         "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
         "https://docs.ollama.com/faq",
     ],
-    applies: None,
+    applies: Some(applies),
 };
+
+fn applies(case: &Case) -> Option<Proposal> {
+    // The others fill their share of the card whatever the cache needs.
+    case.own().filter(|_| case.uses(Framework::LlamaCpp) || case.uses(Framework::Ollama))?;
+    case.is(&[FindingKind::Oom, FindingKind::ProbableOom]).then(|| {
+        Proposal::unmeasured("it ran out of memory: half the context, or a cache of 8 bits, needs half the cache".to_owned())
+    })
+}

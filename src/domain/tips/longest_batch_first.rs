@@ -1,8 +1,7 @@
 //! Run the longest batch first.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::FindingKind;
-use crate::domain::advice::{Case, GROWN, Proposal};
+use crate::domain::advice::{Case, Proposal, highs};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -32,8 +31,7 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    case.trainer()?;
-    let grown = case.bytes(GROWN).filter(|_| case.is(&[FindingKind::Staircase]))?;
+    let grown = highs(case)?;
     Some(Proposal::unmeasured(format!(
         "irregular highs have added {grown}: the longest batch at the start shows at once whether it fits"
     )))

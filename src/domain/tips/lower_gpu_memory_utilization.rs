@@ -32,17 +32,14 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    let engine = case.uses(Framework::Vllm) || case.uses(Framework::Sglang);
+    case.own().filter(|_| case.uses(Framework::Vllm) || case.uses(Framework::Sglang))?;
     let step = share(case.facts.total?, 0.05);
-    if engine && case.own().is_some() && case.is(&[FindingKind::GraphCapture]) && case.tight() {
-        let why = format!(
-            "capturing graphs on a card with {} left: a share smaller by 0.05 leaves {}",
-            case.facts.headroom?,
-            range(step, step)
-        );
-        return Proposal::saving(step, step, why);
-    }
-    let held = pool_in_the_way(case).filter(|_| engine)?;
-    let why = format!("its pool holds {held}, and others on this card need room: each 0.05 less leaves {}", range(step, step));
-    Proposal::saving(step, step, why)
+    let need = match case.finding.kind {
+        FindingKind::GraphCapture if case.squeezed() => {
+            "its graphs are captured beside its share, and next to nothing is left".to_owned()
+        }
+        FindingKind::Oom | FindingKind::ProbableOom => "it ran out of memory outside its pool".to_owned(),
+        _ => format!("its pool holds {}, and others on this card need room", pool_in_the_way(case)?),
+    };
+    Proposal::saving(step, step, format!("{need}: each 0.05 less leaves {}", range(step, step)))
 }

@@ -1,8 +1,8 @@
 //! Do not split large blocks.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, GROWN, Proposal, range};
-use crate::domain::{Bytes, FindingKind, Framework};
+use crate::domain::advice::{Case, Proposal, highs, range};
+use crate::domain::{Bytes, Framework};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -33,8 +33,7 @@ pub const TIP: Tip = Tip {
 
 fn applies(case: &Case) -> Option<Proposal> {
     // Elsewhere segments can grow.
-    case.trainer().filter(|_| case.may_be(Framework::PyTorch) && case.facts.wddm)?;
-    let grown = case.bytes(GROWN).filter(|_| case.is(&[FindingKind::Staircase]))?;
+    let grown = highs(case).filter(|_| case.may_be(Framework::PyTorch) && case.facts.wddm)?;
     let why = format!(
         "irregular highs have added {grown}, and segments can't grow on Windows: {}unsplit blocks may save {} of it",
         case.if_pytorch(),

@@ -27,19 +27,23 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    let moves = match case.finding.kind {
-        FindingKind::ForeignArrival => case.mine().next().is_some(),
+    let mover = match case.finding.kind {
+        FindingKind::ForeignArrival => case.mine().max_by_key(|party| party.used)?,
         FindingKind::Oom | FindingKind::ProbableOom => {
-            case.own().is_some() && case.facts.others.iter().any(|other| other.used.is_some_and(|held| held >= Bytes::gib(1)))
+            // Alone on its card it would run out on another one of that size too.
+            let shared = case.facts.others.iter().any(|other| other.used.is_some_and(|held| held >= Bytes::gib(1)));
+            case.own().filter(|_| shared)?
         }
-        _ => false,
+        _ => return None,
     };
-    let (gpu, room) = case.facts.roomiest.filter(|_| moves)?;
-    let here = case.facts.headroom?;
-    // A move has to bring more than the noise of two readings.
+    let (gpu, room) = case.facts.roomiest?;
+    // What it can have where it is: what it holds, and what is left.
+    let here = case.facts.headroom?.saturating_add(mover.used?);
     let gain = room.saturating_sub(here);
+    // Less than that is the noise of two readings, and no reason for a restart.
     if gain < Bytes::gib(1) {
         return None;
     }
-    Proposal::saving(gain, gain, format!("GPU {gpu} has {room} left, this one {here}: a move gains {gain}"))
+    let why = format!("GPU {gpu} has {room} left, and pid {} can have {here} on this one: a move gains {gain}", mover.pid);
+    Proposal::saving(gain, gain, why)
 }

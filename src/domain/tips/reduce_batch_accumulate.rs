@@ -1,8 +1,7 @@
 //! Halve the micro-batch and accumulate gradients.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::FindingKind;
-use crate::domain::advice::{Case, Proposal, range, share};
+use crate::domain::advice::{Case, Proposal, evaluation, range, share};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -54,8 +53,7 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    if case.is(&[FindingKind::EvalJump]) && case.trainer().is_some() {
-        let rise = case.bytes(&["rise"])?;
+    if let Some(rise) = evaluation(case) {
         let (from, to) = (share(rise, 0.4), share(rise, 0.5));
         let why = format!("evaluation added {rise}: half the evaluation batch should take {} off that", range(from, to));
         return Proposal::saving(from, to, why);

@@ -1,8 +1,8 @@
 //! Shorten sequences, shrink images, drop frames.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, GROWN, Proposal, range};
-use crate::domain::{Bytes, FindingKind};
+use crate::domain::Bytes;
+use crate::domain::advice::{Case, Proposal, highs, range};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -25,8 +25,7 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    case.trainer()?;
-    let grown = case.bytes(GROWN).filter(|_| case.is(&[FindingKind::Staircase]))?;
+    let grown = highs(case)?;
     let why = format!(
         "its highest steps stand {grown} above the first: a cap on the longest samples saves {}",
         range(Bytes::ZERO, grown)
