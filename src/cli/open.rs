@@ -72,5 +72,5 @@ fn demo(settings: &Settings, name: Option<&str>) -> anyhow::Result<Box<dyn Sourc
     };
     let scenario = Scenario::load(name).map_err(named)?;
     let source = DemoSource::new(&scenario, settings.speed, options)?;
-    Ok(Box::new(source.choose(&Selection::new(&settings.gpus))?))
+    Ok(Box::new(source.choose(&Selection::new(&settings.gpus))?.watch(&settings.pid)?))
 }
