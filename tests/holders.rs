@@ -225,18 +225,18 @@ fn a_mark_begins_a_new_epoch_of_peaks_and_stands_in_the_lane() {
     let text = screen.text();
     assert!(text.contains("▾epoch 2") && text.contains("marked"), "{text}");
     // 900 ended before the mark: the peak since then is not its.
-    let row = text.lines().find(|line| line.contains("4204")).unwrap();
+    let row = text.lines().find(|line| line.contains(" 4204 user1")).unwrap();
     assert!(row.matches("37.6").count() == 3, "size, peak and peak since the mark: {row}");
 }
 
 #[test]
 fn memory_that_a_process_left_is_named_once_it_stays() {
-    let mut screen = Screen::of(node(200), (160, 50), DashboardOptions::default());
+    let mut screen = Screen::of(node(200), (200, 60), DashboardOptions::default());
     screen.run_to(156);
     assert!(!screen.text().contains("belong to no process"), "5 s may be a context being torn down:\n{}", screen.text());
     screen.run_to(170);
     let text = screen.text();
-    assert!(text.contains("4.89 GiB on GPU 1 belong to no process since 14:02:31: eval.py (900) ended and left it."), "{text}");
+    assert!(text.contains("4.89 GiB on GPU 1 belong to no process since 14:02:31"), "{text}");
     screen.press("end a tab / r e l : u n a t t r enter down up enter");
     let text = screen.text();
     for words in ["14:02:31, for 19.0 s", "pid 900 (python eval.py) ended and had held 4.88 GiB", "wait some seconds", "+4.88 in"]
@@ -315,5 +315,54 @@ fn holders_at_every_size() {
         screen.press(keys);
         let text = screen.text();
         assert!(text.is_ascii(), "{keys}:\n{text}");
+    }
+}
+
+/// `many` processes on one card.
+fn crowd(many: u32) -> impl Iterator<Item = Sample> {
+    let holders = move |second: u64| {
+        let list = (0..many).map(|n| Holder {
+            pid: Pid(10_000 + n),
+            used: Ok(Bytes::mib(u64::from(n % 97) + second % 3)),
+            kind: HolderKind::C,
+            instance: None,
+        });
+        SampleBody::Holders { gpu: Gpu(0), list: Ok(list.collect()) }
+    };
+    let people = (0..many).map(|n| {
+        let command = if n % 10 == 0 { "python loader.py" } else { "python worker.py" };
+        process(&person(10_000 + n, 9_999, if n % 4 == 0 { "user2" } else { "user1" }, command))
+    });
+    let first = node(0).take(3).chain(people.map(|body| Sample { t: Timestamp::ZERO, body }));
+    let memory = |used: u64| {
+        let total = Bytes::gib(80);
+        let free = Bytes(total.0.saturating_sub(Bytes::mib(used).0));
+        SampleBody::Memory { gpu: Gpu(0), figures: Ok(MemoryFigures { total, free, reserved: Some(Bytes::ZERO) }) }
+    };
+    first.chain((1..=20).flat_map(move |second| {
+        let at = |ms: u64, body| Sample { t: Timestamp::millis(second * 1_000 + ms), body };
+        [at(0, holders(second)), at(1, memory(70_000))]
+    }))
+}
+
+#[test]
+fn thousands_of_processes_scroll_filter_and_sort() {
+    for many in [512, 4_000] {
+        let mut screen = Screen::of(crowd(many), (80, 24), DashboardOptions::default());
+        screen.run_to(20);
+        let quarter = many / 4;
+        for (keys, expected) in [
+            ("tab", format!("{many} processes on GPU 0, rows 1 to ")),
+            ("end", format!("to {many}")),
+            ("home pgdn pgdn", format!("{many} processes on GPU 0, rows ")),
+            ("s home enter", "pid▲".to_owned()),
+            ("/ u s e r : u s e r 2 enter", format!("{quarter} of {many} processes")),
+            ("end enter", "user2".to_owned()),
+            ("esc esc t", format!("{many} processes on GPU 0")),
+        ] {
+            screen.press(keys);
+            let text = screen.text();
+            assert!(text.contains(&expected), "{many}, {keys}: no {expected:?} in\n{text}");
+        }
     }
 }

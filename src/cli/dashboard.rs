@@ -99,6 +99,7 @@ fn options(context: &Context) -> DashboardOptions {
         palette: Palette::resolve(settings.color, &context.env),
         ascii: settings.ascii.unwrap_or(!is_utf8(&context.env)),
         mouse: settings.mouse,
+        graphics: settings.graphics,
         timezone: if settings.utc { TimeZone::UTC } else { TimeZone::system() },
         read_only: settings.read_only.then(|| settings.origin("read-only").to_string()),
         alerts: AlertOptions {
