@@ -9,7 +9,7 @@ use super::widgets::text::say;
 use super::world::World;
 use crate::domain::bytes::three_digits;
 use crate::domain::command::{Invocation, Target, base, title};
-use crate::domain::{Bytes, HolderView, Missing, ProcessKey, Reading};
+use crate::domain::{Bytes, HolderView, ProcessKey, Reading};
 
 /// What rows are ordered by. Missing values come last, whichever way round.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
@@ -353,12 +353,16 @@ fn job_text(row: &JobRow<'_>, world: &World<'_>) -> String {
 
 /// What a job is called: its launcher and what that runs.
 pub fn job_name(job: &crate::domain::Job) -> String {
-    let script = job.command.as_ref().map_or(Cow::Borrowed(Missing::word(&Missing::Pending)), |command| title(command));
-    match &*job.launcher {
-        launcher if job.command.is_err() => launcher.to_owned(),
-        "fork" | "tree" => script.into_owned(),
-        launcher if *script == *launcher => launcher.to_owned(),
-        launcher => format!("{launcher} {script}"),
+    let launcher = &*job.launcher;
+    let Ok(command) = &job.command else { return launcher.to_owned() };
+    if matches!(launcher, "fork" | "tree") {
+        return title(command).into_owned();
+    }
+    // `python /usr/bin/torchrun … train.py`: what stands before the launcher only starts it.
+    let own = command.find(launcher).map_or(&**command, |at| command.split_at(at).1);
+    match title(own) {
+        script if *script == *launcher => launcher.to_owned(),
+        script => format!("{launcher} {script}"),
     }
 }
 
@@ -393,12 +397,31 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::domain::Missing;
 
     #[test]
     fn columns_have_their_own_names() {
         let ids: HashSet<_> = COLUMNS.iter().map(|column| column.id).collect();
         assert_eq!(ids.len(), COLUMNS.len());
         assert_eq!(COLUMNS[BY_MEMORY].id, "memory");
+    }
+
+    #[test]
+    fn jobs_are_called_by_launcher_and_script() {
+        for (launcher, command, name) in [
+            ("torchrun", Some("torchrun --nproc-per-node 2 train.py"), "torchrun train.py"),
+            ("torchrun", Some("/env/bin/python /usr/local/bin/torchrun --nproc-per-node 4 train.py --fsdp"), "torchrun train.py"),
+            ("mpirun", Some("mpirun -n 8 ./solve"), "mpirun"),
+            ("fork", Some("python loader.py --workers 8"), "loader.py"),
+            ("ray", None, "ray"),
+        ] {
+            let job = crate::domain::Job {
+                leader: ProcessKey { pid: crate::domain::Pid(1), start: None },
+                launcher: launcher.into(),
+                command: command.map(Into::into).ok_or(Missing::Pending),
+            };
+            assert_eq!(job_name(&job), name, "{command:?}");
+        }
     }
 
     #[test]

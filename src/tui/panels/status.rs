@@ -173,6 +173,9 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     } else if figures.slices[Slice::InUse as usize] > 0 && card.view.holders.is_ok() && world.past.is_none() {
         out += " (by whom is not told)";
     }
+    if world.past.is_some() {
+        out += "; util: kept for now only";
+    }
     if let Some(free) = figures.free {
         say(&mut out, format_args!("; {} free", gib(Some(free))));
     }
@@ -194,9 +197,6 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
         if let Err(missing) = &card.view.holders {
             say(&mut out, format_args!("; processes: {missing}"));
         }
-    }
-    if world.past.is_some() {
-        out += "; util: kept for now only";
     }
     match card.peak {
         Some((Some(t), peak)) => say(&mut out, format_args!("; peak {} at {}", gib(Some(peak)), world.time(t))),
