@@ -260,6 +260,21 @@ fn the_selection_follows_a_process_through_folds_filters_and_orders() {
 }
 
 #[test]
+fn what_is_selected_is_what_is_seen() {
+    // A worker selected on its own: folded away, the job is what keys act on.
+    let mut screen = screen((160, 50));
+    screen.press("a t t tab s home down enter end");
+    let worker = screen.app.look().row.clone();
+    screen.press("t");
+    screen.text();
+    let job = screen.app.look().row.clone();
+    assert_ne!(worker, job);
+    assert_eq!(screen.app.look().picked(&screen.snapshot()).len(), 4, "{job:?}");
+    screen.press("/ e v a l enter");
+    assert!(screen.text().contains("The filter hides the selected row"), "{}", screen.text());
+}
+
+#[test]
 fn one_that_ended_is_told_in_the_past_and_not_in_the_present() {
     let mut screen = Screen::of(node(200), (160, 50), DashboardOptions::default());
     screen.run_to(180);

@@ -8,8 +8,8 @@ use super::rows::{JobRow, Row, RowKind};
 use super::widgets::text::say;
 use super::world::World;
 use crate::domain::bytes::three_digits;
-use crate::domain::command::{Invocation, Target, base, title};
-use crate::domain::{Bytes, HolderView, ProcessKey, Reading};
+use crate::domain::command::{Invocation, Target, base};
+use crate::domain::{Bytes, HolderView, ProcessKey, Reading, Relation};
 
 /// What rows are ordered by. Missing values come last, whichever way round.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
@@ -341,7 +341,7 @@ fn job_text(row: &JobRow<'_>, world: &World<'_>) -> String {
     let here = row.here.iter().map(|holder| holder.key).collect::<BTreeSet<_>>().len();
     let all = job.processes();
     let many = if here < all { format!("{here} of {all}") } else { all.to_string() };
-    let mut text = format!("{many}× {}", job_name(&job.job));
+    let mut text = format!("{many}× {}", job.job.title());
     if row.gpus.len() < job.on.len() {
         say(&mut text, format_args!("; {} on {} cards", super::world::gib(job.used()), job.on.len()));
     }
@@ -351,24 +351,10 @@ fn job_text(row: &JobRow<'_>, world: &World<'_>) -> String {
     text
 }
 
-/// What a job is called: its launcher and what that runs.
-pub fn job_name(job: &crate::domain::Job) -> String {
-    let launcher = &*job.launcher;
-    let Ok(command) = &job.command else { return launcher.to_owned() };
-    if matches!(launcher, "fork" | "tree") {
-        return title(command).into_owned();
-    }
-    // `python /usr/bin/torchrun … train.py`: what stands before the launcher only starts it.
-    let own = command.find(launcher).map_or(&**command, |at| command.split_at(at).1);
-    match title(own) {
-        script if *script == *launcher => launcher.to_owned(),
-        script => format!("{launcher} {script}"),
-    }
-}
-
 fn holder_command<'r>(holder: &'r HolderView, world: &World<'_>) -> Cow<'r, str> {
     let text = match holder.process.as_ref().map(|process| &process.command) {
         Some(Ok(command)) => without_path(command),
+        Some(Err(_)) if holder.relation() == Relation::Unknown => "not visible from here".into(),
         Some(Err(missing)) => missing.word().into(),
         None => "not visible from here".into(),
     };
@@ -397,31 +383,12 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::domain::Missing;
 
     #[test]
     fn columns_have_their_own_names() {
         let ids: HashSet<_> = COLUMNS.iter().map(|column| column.id).collect();
         assert_eq!(ids.len(), COLUMNS.len());
         assert_eq!(COLUMNS[BY_MEMORY].id, "memory");
-    }
-
-    #[test]
-    fn jobs_are_called_by_launcher_and_script() {
-        for (launcher, command, name) in [
-            ("torchrun", Some("torchrun --nproc-per-node 2 train.py"), "torchrun train.py"),
-            ("torchrun", Some("/env/bin/python /usr/local/bin/torchrun --nproc-per-node 4 train.py --fsdp"), "torchrun train.py"),
-            ("mpirun", Some("mpirun -n 8 ./solve"), "mpirun"),
-            ("fork", Some("python loader.py --workers 8"), "loader.py"),
-            ("ray", None, "ray"),
-        ] {
-            let job = crate::domain::Job {
-                leader: ProcessKey { pid: crate::domain::Pid(1), start: None },
-                launcher: launcher.into(),
-                command: command.map(Into::into).ok_or(Missing::Pending),
-            };
-            assert_eq!(job_name(&job), name, "{command:?}");
-        }
     }
 
     #[test]
