@@ -73,7 +73,7 @@ fn page() -> io::Result<Vec<u8>> {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
             let values = arg.get_possible_values();
             let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
-            let values = if values.is_empty() || !arg.get_action().takes_values() {
+            let values = if values.is_empty() || !arg.get_action().takes_values() || arg.is_hide_possible_values_set() {
                 String::new()
             } else {
                 format!(": {}", values.join(", "))

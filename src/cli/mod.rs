@@ -24,6 +24,7 @@ pub mod once;
 pub mod open;
 pub mod pick;
 pub mod print;
+pub mod tips;
 
 use std::ffi::OsString;
 
@@ -76,6 +77,8 @@ pub enum Action {
     Once(once::Args),
     /// Pick GPUs with headroom for a new job, and print them or run a command on them
     Pick(pick::Args),
+    /// Advice on GPU memory: list it, search it, or read one tip in full
+    Tips(tips::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -120,8 +123,9 @@ pub fn leave(code: u8) {
 
 fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
     let action = if matches.subcommand_name().is_some() { Action::from_arg_matches(matches)? } else { Action::Top };
-    // These two read no settings, so that a broken configuration does not keep them from printing.
+    // These read no settings, so that a broken configuration does not keep them from printing.
     match &action {
+        Action::Tips(args) => return tips::run(args),
         Action::Completions(args) => return completions::run(args),
         Action::Man => return man::run(),
         _ => {}
@@ -143,6 +147,7 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
         Action::Demo(args) => demo::run(&args, &context),
         Action::Once(args) => once::run(&args, &context),
         Action::Pick(args) => pick::run(&args, &context),
+        Action::Tips(args) => tips::run(&args),
         Action::Completions(args) => completions::run(&args),
         Action::Man => man::run(),
     };
@@ -170,7 +175,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
                 SourceErrorKind::Setting(_) => Exit::Usage,
             };
         }
-        if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() {
+        if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() || cause.is::<tips::NoTip>() {
             return Exit::Usage;
         }
         if cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {

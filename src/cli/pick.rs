@@ -68,7 +68,7 @@ struct Picked {
 /// No driver, or one that does not answer; a command that can't be run is told here and comes as its exit code.
 pub fn run(args: &Args, context: &Context) -> anyhow::Result<Exit> {
     let (samples, received) = channel(open::queue(&context.settings));
-    let handle = open::source(&context.settings)?.start(samples);
+    let handle = open::source(&context.settings, &context.env)?.start(samples);
     let picked = Picking::new(args, context, &handle).pick(&received);
     handle.stop.store(true, Ordering::Relaxed);
     drop(received);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::look::{Look, RowKey};
 use super::world::short_name;
 use crate::domain::{
     Bytes, DeviceView, Gpu, HolderView, Missing, Process, ProcessKey, Reading, Refusal, Relation, Sent, Signal, Snapshot,
@@ -51,14 +50,6 @@ pub struct Aim {
     pub targets: Vec<Target>,
     /// What was sent.
     pub sent: Option<Signal>,
-}
-
-/// The processes that the user means: the selected one.
-pub fn meant(look: &Look, _snapshot: &Snapshot) -> Vec<ProcessKey> {
-    match &look.row {
-        Some(RowKey::Holder(_, key)) => vec![*key],
-        Some(RowKey::Unattributed(_) | RowKey::Others(_)) | None => Vec::new(),
-    }
 }
 
 impl Aim {
@@ -140,7 +131,7 @@ impl Target {
         let unseen = relation == Relation::Unknown || key.start.is_none();
         Some(Self {
             key,
-            name: short_name(holder),
+            name: short_name(holder).into_owned(),
             process: holder.process.clone(),
             relation,
             on: cards().filter_map(held).collect(),

@@ -8,7 +8,7 @@
 //! devices                   devices
 //! host                      timeline, where there is room
 //! timeline                  status
-//! processes
+//! processes | findings
 //! status
 //! ```
 
@@ -33,6 +33,14 @@ impl Layout {
         } else {
             layout.full(area, look, cards, rows);
         }
+        if look.details {
+            layout.details(area);
+        }
+        if look.prompt.is_some() {
+            let status = layout.0[PanelId::Status as usize];
+            let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+            layout.0[PanelId::Prompt as usize] = if status.is_empty() { last } else { Rect { height: 1, ..status } };
+        }
         match look.layer {
             Some(Layer::Help) => layout.0[PanelId::Help as usize] = area,
             Some(Layer::Sort) => layout.0[PanelId::Sort as usize] = centred(area, 64, super::columns::COLUMNS.len() as u16 + 2),
@@ -40,6 +48,7 @@ impl Layout {
                 let height = look.aim.as_ref().map_or(0, super::panels::signal::height);
                 layout.0[PanelId::Signal as usize] = centred(area, 78, height);
             }
+            Some(Layer::Finding) => layout.0[PanelId::Finding as usize] = layout.below_the_timeline(area),
             None => {}
         }
         layout
@@ -48,6 +57,14 @@ impl Layout {
     /// Where a panel stands.
     pub fn place(&self, id: PanelId) -> Rect {
         self.0[id as usize]
+    }
+
+    /// What lies below the timeline, so that it stays in sight, or the whole screen where that is too little.
+    fn below_the_timeline(&self, area: Rect) -> Rect {
+        let timeline = self.place(PanelId::Timeline);
+        let status = self.place(PanelId::Status);
+        let below = Rect { y: timeline.bottom(), height: status.y.saturating_sub(timeline.bottom()), ..area };
+        if !timeline.is_empty() && below.height >= 12 { below } else { area }
     }
 
     fn full(&mut self, area: Rect, look: &Look, cards: usize, rows_of_table: usize) {
@@ -81,7 +98,37 @@ impl Layout {
         if roomy && !look.large {
             rows.take(1);
         }
-        self.0[PanelId::Processes as usize] = rows.take(rows.left());
+        let lower = rows.take(rows.left());
+        // The table's last column is free text: it gives room, and the findings stand beside their timeline's holders.
+        let beside = if area.width >= 110 { (area.width * 9 / 20).min(90) } else { 0 };
+        self.0[PanelId::Processes as usize] = Rect { width: lower.width.saturating_sub(beside), ..lower };
+        if beside > 0 {
+            self.0[PanelId::Findings as usize] = Rect { x: lower.right() - beside + 2, width: beside - 2, ..lower };
+        }
+    }
+
+    /// The details take what lies between the answer and the status; where there is room, the cards stay above.
+    fn details(&mut self, area: Rect) {
+        let (cards, status) = (self.place(PanelId::Devices), self.place(PanelId::Status));
+        let answer = self.place(PanelId::Answer);
+        let bottom = if status.is_empty() { area.bottom() } else { status.y };
+        let top = if cards.is_empty() {
+            area.y
+        } else if area.height >= 36 {
+            cards.bottom()
+        } else {
+            answer.bottom()
+        };
+        if bottom <= top {
+            return;
+        }
+        for id in [PanelId::Timeline, PanelId::Multiples, PanelId::Processes, PanelId::Findings, PanelId::Host] {
+            self.0[id as usize] = Rect::default();
+        }
+        if top < cards.bottom() {
+            self.0[PanelId::Devices as usize] = Rect::default();
+        }
+        self.0[PanelId::Details as usize] = Rect { y: top, height: bottom - top, ..area };
     }
 
     fn small(&mut self, area: Rect, look: &Look, cards: usize) {

@@ -14,6 +14,8 @@ pub enum Msg {
     Tick(Timestamp),
     /// A key was pressed.
     Key(Key),
+    /// A text was pasted.
+    Paste(String),
     /// The mouse was pressed at a column and a row.
     Click(u16, u16),
     /// The wheel was turned over a column and a row, down or up.
@@ -33,6 +35,8 @@ pub enum Effect {
     Suspend,
     /// Draw every cell again.
     Redraw,
+    /// Put a mark into the stream, so that everybody who reads it sees it.
+    Mark(Arc<str>),
     /// Take hold of these processes, and let go of those held before.
     Hold(Vec<ProcessKey>),
     /// Send this to the processes that are held.

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use rustix::process::{PidfdFlags, getpid, pidfd_open, pidfd_send_signal};
 
 use super::procfs;
+use super::root::Root;
 use crate::domain::signal::{Refusal, Sent, Signal, Signaller};
 use crate::domain::{Pid, ProcessKey};
 
@@ -50,7 +51,7 @@ fn open(target: ProcessKey) -> Result<OwnedFd, Refusal> {
         Errno::NOSYS | Errno::PERM => Refusal::NoPidfd,
         error => refused(error),
     })?;
-    match procfs::stat(pid) {
+    match procfs::stat(&Root::default(), pid) {
         None => Err(Refusal::Ended),
         Some(stat) if stat.start != start => Err(Refusal::Reused),
         Some(stat) if stat.kernel => Err(Refusal::Kernel),
@@ -89,7 +90,7 @@ mod tests {
     /// A process that waits to be signalled, and its key.
     fn sleeper() -> (Child, ProcessKey) {
         let child = Command::new("sleep").arg("1000").spawn().expect("sleep is there");
-        let target = key(child.id(), procfs::stat(child.id()).map(|stat| stat.start));
+        let target = key(child.id(), procfs::stat(&Root::default(), child.id()).map(|stat| stat.start));
         (child, target)
     }
 
@@ -123,7 +124,7 @@ mod tests {
     #[test]
     fn what_must_not_be_signalled_is_not_even_held() {
         let me = std::process::id();
-        let start = |pid| procfs::stat(pid).map(|stat| stat.start);
+        let start = |pid| procfs::stat(&Root::default(), pid).map(|stat| stat.start);
         for (target, refusal) in [
             (key(1, start(1)), Refusal::Init),
             (key(me, start(me)), Refusal::Itself),
