@@ -11,3 +11,4 @@ mod nvml;
 mod scenario;
 mod support;
 mod terminal;
+mod timeline;

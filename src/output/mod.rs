@@ -9,10 +9,3 @@ mod fixture;
 pub mod json;
 pub mod problems;
 pub mod table;
-
-use crate::domain::Wall;
-
-/// A point of the wall clock as files have it: RFC 3339, UTC.
-pub fn rfc3339(wall: Wall) -> Option<String> {
-    jiff::Timestamp::from_microsecond(wall.0).ok().map(|time| time.to_string())
-}
