@@ -6,6 +6,7 @@ pub mod device;
 pub mod finding;
 #[cfg(test)]
 mod fixture;
+pub mod forecast;
 pub mod growth;
 pub mod history;
 pub mod monitor;
