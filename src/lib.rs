@@ -14,9 +14,11 @@
 //! | 3 | [`source`] | where samples come from |
 //! | 4 | [`pipeline`] | samples in, sinks and fold, latest snapshot out |
 //! | 5 | [`output`] | tables and JSON |
+//! | 5 | [`alerts`] | the user's command at an alert |
 //! | 5 | [`tui`] | the dashboard |
 //! | 6 | [`cli`] | one file per subcommand; puts the parts together |
 
+pub mod alerts;
 pub mod cli;
 pub mod config;
 pub mod domain;

@@ -8,6 +8,8 @@ mod frames;
 mod keys;
 mod layering;
 mod nvml;
+mod people;
+mod report;
 mod scenario;
 mod support;
 mod terminal;

@@ -31,6 +31,7 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("1", "failure"),
     ("2", "usage error, bad configuration or unreadable input"),
     ("3", "no usable NVIDIA driver or device, or it does not answer"),
+    ("4", "the recording is damaged; what could be read was used"),
 ];
 
 /// Prints the page.
@@ -61,7 +62,7 @@ fn page() -> io::Result<Vec<u8>> {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
             let values = arg.get_possible_values();
             let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
-            let values = if values.is_empty() || !arg.get_action().takes_values() {
+            let values = if values.is_empty() || !arg.get_action().takes_values() || arg.is_hide_possible_values_set() {
                 String::new()
             } else {
                 format!(": {}", values.join(", "))

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::app::App;
 use super::keymap::Key;
 use super::msg::{Effect, Msg};
-use super::options::DashboardOptions;
+use super::options::{AlertOptions, DashboardOptions};
 use super::terminal::Tty;
 use super::theme::Palette;
 use crate::domain::{Period, Snapshot, Timestamp};
@@ -83,8 +83,9 @@ pub async fn run<E>(
     let signals = Signals::new().map_err(TuiError::Signals)?;
     let resumed = signal(SignalKind::from_raw(CONTINUE)).map_err(TuiError::Signals)?;
     let tty = Tty::enter(options.mouse, options.palette != Palette::None).map_err(TuiError::Tty)?;
+    let alerts = options.alerts.clone();
     let mut dashboard =
-        Dashboard { app: App::new(options), tty, snapshots, now, want: Want::Motion, titled: false, measured: None };
+        Dashboard { app: App::new(options), tty, snapshots, now, want: Want::Motion, titled: false, alerts, measured: None };
     let last = dashboard.draw().map_err(TuiError::Tty)?;
     // Made after the first frame: it starts a thread.
     let mut input = Input::start();
@@ -102,6 +103,7 @@ struct Dashboard {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     want: Want,
     titled: bool,
+    alerts: AlertOptions,
     /// When the size of the screen was asked for; none where it may have changed. A change is told by an event, but not
     /// while nobody listens yet.
     measured: Option<Instant>,
@@ -226,6 +228,7 @@ impl Dashboard {
             self.tty.title(&format!("vramscope: {host}{simulated}"))?;
             self.titled = true;
         }
+        self.alert(&snapshot)?;
         self.app.update(Msg::Snapshot(snapshot));
         self.app.update(Msg::Tick((self.now)()));
         self.want = Want::Clock;
@@ -236,6 +239,18 @@ impl Dashboard {
         }
         self.tty.draw(measure, |area, buf| app.render(area, buf))?;
         Ok(Instant::now())
+    }
+
+    /// Tells who does not look at the screen of risks that are news, freeze or not.
+    fn alert(&mut self, snapshot: &Snapshot) -> io::Result<()> {
+        let risks = snapshot.devices.iter().filter_map(|view| view.risk.as_ref()).chain(snapshot.job_risks.iter());
+        for risk in risks {
+            if self.alerts.alerter.takes(risk) {
+                let text = format!("{}: {}", risk.level, risk.reason);
+                self.tty.alert(self.alerts.bell, self.alerts.notification, &text)?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes an event of the terminal.

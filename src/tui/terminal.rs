@@ -17,6 +17,9 @@ use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, S
 use ratatui::crossterm::{execute, queue};
 use ratatui::layout::Rect;
 
+use crate::config::Notification;
+use crate::domain::text::clean;
+
 /// Whether the screen is ours.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// The thread that draws.
@@ -103,6 +106,20 @@ impl Tty {
     /// Names the window.
     pub fn title(&mut self, title: &str) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), SetTitle(title))
+    }
+
+    /// Rings the bell and asks for a notification.
+    pub fn alert(&mut self, bell: bool, notification: Option<Notification>, text: &str) -> io::Result<()> {
+        // What a process calls itself is in it.
+        let text = clean(text, 200);
+        let frame = self.terminal.backend_mut();
+        match notification {
+            Some(Notification::Osc9) => write!(frame, "\x1b]9;vramscope: {text}\x1b\\")?,
+            // The title and the text are parted by a semicolon.
+            Some(Notification::Osc777) => write!(frame, "\x1b]777;notify;vramscope;{}\x1b\\", text.replace(';', ","))?,
+            None => {}
+        }
+        if bell { frame.write_all(b"\x07") } else { Ok(()) }
     }
 
     /// Gives the screen back and stops the process group, as the shell's job control expects of Ctrl-Z. Returns when it

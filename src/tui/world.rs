@@ -1,5 +1,7 @@
 //! What panels see: the snapshot and everything that is worked out from it once per frame.
 
+use std::borrow::Cow;
+
 use super::cards::Card;
 use super::keymap::Keymap;
 use super::look::{Look, Selection};
@@ -7,6 +9,7 @@ use super::options::DashboardOptions;
 use super::theme::{Role, Styles};
 use super::wallclock::WallClock;
 use super::widgets::glyphs::{ASCII, Glyphs, UNICODE};
+use crate::domain::command::title;
 use crate::domain::{Bytes, DeviceId, DeviceState, Gpu, HolderView, Snapshot, Timestamp};
 use ratatui::style::Style;
 
@@ -123,84 +126,12 @@ impl<'a> World<'a> {
 }
 
 /// The short name of a process: the script of an interpreter, else the program without its path.
-pub fn short_name(holder: &HolderView) -> String {
-    let Some(command) = holder.process.as_ref().and_then(|process| process.command.as_ref().ok()) else {
-        return "unknown process".to_owned();
-    };
-    let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let mut words = command.split_whitespace();
-    let program = base(words.next().unwrap_or_default());
-    let script = if program.starts_with("python") {
-        let mut module = false;
-        words
-            .find(|word| {
-                module |= *word == "-m";
-                !word.starts_with('-')
-            })
-            .map(|word| if module { short_module(word).to_owned() } else { base(word) })
-    } else if LAUNCHERS.contains(&program.as_str()) {
-        // Their options take values: only the ending tells the script.
-        words.find(|word| std::path::Path::new(word).extension().is_some_and(|ending| ending == "py")).map(base)
-    } else {
-        None
-    };
-    script.unwrap_or_else(|| if program.is_empty() { command.to_string() } else { program })
-}
-
-/// Programs that start a script of the user's.
-const LAUNCHERS: [&str; 5] = ["torchrun", "accelerate", "deepspeed", "mpirun", "srun"];
-
-/// A module's name, or only its package where it is long: `vllm` of `vllm.entrypoints.openai.api_server`.
-fn short_module(name: &str) -> &str {
-    if name.len() > 20 { name.split('.').next().unwrap_or(name) } else { name }
+pub fn short_name(holder: &HolderView) -> Cow<'_, str> {
+    let command = holder.process.as_ref().and_then(|process| process.command.as_ref().ok());
+    command.map_or(Cow::Borrowed("unknown process"), |command| title(command))
 }
 
 /// Three digits of a size in GiB, or the word for what is missing.
 pub fn gib(size: Option<Bytes>) -> String {
     size.map_or_else(|| "N/A".to_owned(), |size| crate::domain::bytes::three_digits(size.as_gib()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::domain::{Holder, HolderKind, Missing, Pid, Process, ProcessKey, Relation};
-
-    #[test]
-    fn processes_are_called_by_what_they_run() {
-        for (command, name) in [
-            ("/usr/bin/python3 -u /home/x/train.py --bs 64", "train.py"),
-            ("python -m torch.distributed.run train.py", "torch"),
-            ("python -m ipykernel_launcher -f x.json", "ipykernel_launcher"),
-            ("torchrun --nproc-per-node 2 /x/train.py", "train.py"),
-            ("/usr/lib/xorg/Xorg vt2", "Xorg"),
-            ("python3", "python3"),
-        ] {
-            let process = Process {
-                key: ProcessKey { pid: Pid(1), start: None },
-                started: Err(Missing::Pending),
-                ppid: Err(Missing::Pending),
-                user: Err(Missing::Pending),
-                uid: Err(Missing::Pending),
-                relation: Relation::Mine,
-                command: Ok(command.into()),
-                container: None,
-                job: None,
-                details: None,
-            };
-            let holder = HolderView {
-                key: process.key,
-                holder: Holder { pid: Pid(1), used: Err(Missing::Pending), kind: HolderKind::C, instance: None },
-                process: Some(Arc::new(process)),
-                usage: None,
-                peak: None,
-                peak_since_mark: None,
-                series: None,
-                first_seen: Timestamp::ZERO,
-                gone_at: None,
-            };
-            assert_eq!(short_name(&holder), name);
-        }
-    }
 }
