@@ -15,8 +15,9 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use vramscope::domain::{Analyst, Period, Sample, Timestamp};
+use vramscope::output::report::{Basis, Report};
 use vramscope::scenario::{Scenario, Stream, StreamOptions, World};
-use vramscope::timeline::{Reader, Record, Writer};
+use vramscope::timeline::{Reader, Writer};
 
 /// Runs of which the best is told.
 const RUNS: usize = 5;
@@ -52,12 +53,15 @@ fn main() {
     });
     let memory = writer.into_inner();
     best("read .jsonl, memory records alone", lines, || assert_eq!(read(memory.clone()).count(), lines));
-    best("read and analyse .jsonl", count, || {
+    best("report of .jsonl, all detectors", count, || {
+        let mut reader = read(file.clone());
+        Report::of(&mut reader, Basis::Samples).unwrap();
+        assert_eq!(reader.records(), count as u64);
+    });
+    best("the detectors alone", count, || {
         let (mut analyst, mut said) = (Analyst::new(), Vec::new());
-        for record in read(file.clone()) {
-            if let Record::Sample(sample) = record {
-                analyst.observe(&sample, &mut said);
-            }
+        for sample in &samples {
+            analyst.observe(sample, &mut said);
         }
     });
 }

@@ -113,11 +113,19 @@ struct HolderPart<'a> {
     used: Option<u64>,
     #[serde(borrow, default)]
     kind: Cow<'a, str>,
-    /// On a MIG parent: the UUID of the instance.
+    /// On a MIG parent: the instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    instance: Option<Cow<'a, str>>,
+    instance: Option<Instance<'a>>,
     #[serde(default, skip_serializing_if = "Why::is_empty")]
     why: Why,
+}
+
+/// A MIG instance: its UUID, or its key while no device record has bound that.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Instance<'a> {
+    Key(u32),
+    Uuid(Cow<'a, str>),
 }
 
 /// The words of the usual sets, so that writing makes no text of each.
@@ -142,7 +150,9 @@ impl<'a> HoldersLine<'a> {
                 pid: holder.pid.0,
                 used: why.put("used", &holder.used).map(|used| used.0),
                 kind: kind_word(holder.kind),
-                instance: holder.instance.and_then(|gpu| keys.id(gpu)).map(|id| (&*id.0).into()),
+                instance: holder
+                    .instance
+                    .map(|gpu| keys.id(gpu).map_or(Instance::Key(gpu.0), |id| Instance::Uuid((&*id.0).into()))),
                 why,
             }
         };
@@ -159,7 +169,10 @@ impl<'a> HoldersLine<'a> {
             pid: Pid(part.pid),
             used: part.why.take("used", part.used.map(Bytes)),
             kind: kind(&part.kind),
-            instance: part.instance.and_then(|id| keys.gpu(&id)),
+            instance: part.instance.and_then(|instance| match instance {
+                Instance::Key(gpu) => Some(Gpu(gpu)),
+                Instance::Uuid(id) => keys.gpu(&id),
+            }),
         };
         let list = self.why.take("holders", self.holders.map(|list| list.into_iter().map(holder).collect()));
         Ok(Sample { t: self.t.point(), body: SampleBody::Holders { gpu: Gpu(self.gpu), list } })
