@@ -1,5 +1,7 @@
 //! Whose allocator or engine it is, and what a command line tells of that.
 
+use super::Process;
+
 /// A library, engine or system that takes memory or fails to get it; the words of `--json`.
 #[derive(
     Clone,
@@ -146,6 +148,16 @@ const TRAINS: &[&str] = &["train", "finetune", "fine_tune", "fine-tune", "sft", 
 const WORDS: usize = 32;
 
 impl Workload {
+    /// What the command line of a process tells, and else the launcher of the job that it is part of.
+    pub fn of_process(process: &Process) -> Self {
+        let own = process.command.as_ref().map(|command| Self::of(command)).unwrap_or_default();
+        let launched = process.job.as_ref().map(|job| Self::of(&job.launcher)).unwrap_or_default();
+        Self {
+            framework: own.framework.or(launched.framework),
+            role: if own.role == Role::Unknown { launched.role } else { own.role },
+        }
+    }
+
     /// What a command line tells. Only the program, and the script or module that it runs, are looked at, not what stands in
     /// options: a data set may be called anything.
     pub fn of(command: &str) -> Self {
