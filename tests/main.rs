@@ -11,6 +11,7 @@ mod keys;
 mod labelled;
 mod layering;
 mod nvml;
+mod oom;
 mod people;
 mod pick;
 mod recordings;

@@ -16,6 +16,7 @@ pub mod growth;
 pub mod history;
 pub mod launcher;
 pub mod monitor;
+pub mod oom;
 pub mod owner;
 pub mod process;
 pub mod reading;
