@@ -3,14 +3,12 @@
 pub mod advice;
 pub mod alert;
 pub mod analyst;
-pub mod advice;
 pub mod bytes;
 pub mod command;
 pub mod device;
 pub mod finding;
 #[cfg(test)]
 mod fixture;
-pub mod growth;
 pub mod framework;
 pub mod growth;
 pub mod history;
@@ -24,9 +22,8 @@ pub mod sample;
 pub mod snapshot;
 pub mod text;
 pub mod time;
-pub mod totals;
-pub mod unattributed;
 pub mod tips;
+pub mod totals;
 pub mod unattributed;
 
 pub use alert::Alerter;

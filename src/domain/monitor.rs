@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::advice::advised;
 use super::snapshot::{Handle, Pace, Problem};
 use super::{
     Analyst, Anatomy, Balance, Bytes, Device, DeviceState, DeviceView, Finding, Gpu, Header, Health, Holder, HolderView,
@@ -174,9 +175,13 @@ impl Monitor {
     fn analyse(&mut self, sample: &Sample) {
         let before = self.said.len();
         self.analyst.observe(sample, &mut self.said);
-        for said in &self.said[before..] {
-            if let Said::Finding(finding) = said {
-                self.findings = renewed(&self.findings, finding);
+        if self.said[before..].iter().any(|said| matches!(said, Said::Finding(_))) {
+            let snapshot = self.snapshot();
+            for said in &mut self.said[before..] {
+                if let Said::Finding(finding) = said {
+                    *finding = advised(finding, &snapshot, &self.analyst);
+                    self.findings = renewed(&self.findings, finding);
+                }
             }
         }
         // Nobody may ask: what was said long ago is in the snapshot.

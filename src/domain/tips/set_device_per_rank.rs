@@ -11,7 +11,7 @@ pub const TIP: Tip = Tip {
     topic: Topic::Sharing,
     sides: &[Side::Training],
     effort: Effort::Lines,
-    does: "Without it every rank also opens a context on the first card, 0.3 to 1 GiB each, and may load its \
+    does: "Without it every rank also opens a context on the first card, 400 to 1000 MiB each, and may load its \
            checkpoint there.",
     code: &[
         Code {
