@@ -8,6 +8,7 @@ mod frames;
 mod keys;
 mod layering;
 mod nvml;
+mod people;
 mod scenario;
 mod support;
 mod terminal;

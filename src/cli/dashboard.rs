@@ -32,7 +32,7 @@ pub fn run(context: &Context) -> anyhow::Result<Exit> {
         return once::print_table(context);
     }
     let (samples, received) = channel(open::queue(&context.settings));
-    let source = open::source(&context.settings)?;
+    let source = open::source(&context.settings, &context.env)?;
     #[cfg(debug_assertions)]
     let spare = samples.clone();
     let handle = source.start(samples);

@@ -44,7 +44,7 @@ pub fn print_table(context: &Context) -> anyhow::Result<Exit> {
 
 fn print(context: &Context, as_json: bool) -> anyhow::Result<Exit> {
     let (samples, received) = channel(open::queue(&context.settings));
-    let handle = open::source(&context.settings)?.start(samples);
+    let handle = open::source(&context.settings, &context.env)?.start(samples);
     let mut monitor = Monitor::new();
     let outcome = read(&handle, &received, &mut monitor, context.settings.timeout);
     handle.stop.store(true, Ordering::Relaxed);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::value::Value;
 use super::{ColorChoice, ConfigError, Interval, Layers, Notify, Origin, SourceName};
-use crate::domain::{Period, RiskLevel};
+use crate::domain::{Period, Pid, RiskLevel};
 
 /// One setting, for everything that lists them.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,8 @@ pub struct Setting {
     pub choices: &'static [&'static str],
     /// Whether the flag alone means `true`.
     pub switch: bool,
+    /// Whether the flag may stand several times.
+    pub list: bool,
 }
 
 /// Declares the settings; see the entries below.
@@ -38,6 +40,7 @@ macro_rules! settings {
             variable: $variable,
             choices: <$type as Value>::CHOICES,
             switch: <$type as Value>::SWITCH,
+            list: <$type as Value>::LIST,
         }),+];
 
         /// What the user asked for, after the merge.
@@ -78,6 +81,11 @@ settings! {
 
     /// Only these devices, by index or UUID: `0,2,GPU-8f1c`
     gpus: Vec<Arc<str>> = ("gpus", "LIST", "", "VRAMSCOPE_GPUS");
+
+    /// Watch this process and all that it starts as the job: `4242`, also several
+    ///
+    /// The process need not hold memory itself. What it started stays in the job when it ends.
+    pid: Vec<Pid> = ("pid", "PID", "", "VRAMSCOPE_PID");
 
     /// Time between readings of memory: `250ms`, `1s`, or `adaptive`
     ///

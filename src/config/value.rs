@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{Period, RiskLevel, text::clean};
+use crate::domain::{Period, Pid, RiskLevel, text::clean};
 
 /// A type that a setting can have: its text in a flag, a variable and the file is the same.
 pub trait Value: Sized {
@@ -11,6 +11,8 @@ pub trait Value: Sized {
     const CHOICES: &'static [&'static str] = &[];
     /// Whether the flag alone means `true`.
     const SWITCH: bool = false;
+    /// Whether it is a list, split by commas: the flag may stand several times.
+    const LIST: bool = false;
 
     /// Reads it.
     ///
@@ -171,6 +173,8 @@ impl Value for Option<PathBuf> {
 
 /// Devices by index or UUID, split by commas; none means all.
 impl Value for Vec<Arc<str>> {
+    const LIST: bool = true;
+
     fn read(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Ok(Self::new());
@@ -185,6 +189,23 @@ impl Value for Vec<Arc<str>> {
                 } else {
                     Err(format!("`{}` is not a GPU: write indices or UUIDs, as in 0,2,GPU-8f1c", clean(part, 60)))
                 }
+            })
+            .collect()
+    }
+}
+
+/// Processes by their numbers, split by commas.
+impl Value for Vec<Pid> {
+    const LIST: bool = true;
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self::new());
+        }
+        text.split(',')
+            .map(|part| match part.trim().parse() {
+                Ok(pid @ 1..=Pid::MAX) => Ok(Pid(pid)),
+                _ => Err(format!("`{}` is not a process: write its number, as in 4242 or 4242,4300", clean(part, 40))),
             })
             .collect()
     }
@@ -236,6 +257,15 @@ mod tests {
         assert_eq!(Vec::<Arc<str>>::read("0, 2,GPU-8f"), Ok(vec!["0".into(), "2".into(), "GPU-8f".into()]));
         for bad in ["0,,1", "x", "-1", "12345", "0;1"] {
             assert!(Vec::<Arc<str>>::read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn processes_are_numbers() {
+        assert_eq!(Vec::<Pid>::read("4242, 7"), Ok(vec![Pid(4242), Pid(7)]));
+        assert_eq!(Vec::<Pid>::read(""), Ok(vec![]));
+        for bad in ["0", "-1", "x", "1;2", "4194305", "1,,2"] {
+            assert!(Vec::<Pid>::read(bad).is_err(), "{bad}");
         }
     }
 

@@ -29,6 +29,9 @@ pub struct Head {
 /// What stands for a launcher where a program forked itself.
 pub const FORK: &str = "fork";
 
+/// What stands for a launcher where a tree is watched whose head is none.
+pub const TREE: &str = "tree";
+
 /// How far up a chain is looked at.
 pub const MAX_CHAIN: usize = 32;
 
@@ -168,6 +171,14 @@ fn role(link: &Link<'_>) -> Role {
     // `tmux: server` is the kernel's name of it.
     let own = link.name.split(':').next().unwrap_or_default();
     if BARRIERS.contains(&name) || BARRIERS.contains(&own) || name.starts_with("jupyter-") { Role::Barrier } else { Role::Other }
+}
+
+/// The name of a launcher or of a batch system's step; none for any other program.
+pub fn name(link: &Link<'_>) -> Option<&'static str> {
+    match role(link) {
+        Role::Launcher(name) | Role::Step(name) => Some(name),
+        Role::Barrier | Role::Other => None,
+    }
 }
 
 /// Whether a child is its parent's own kind: a fork, a worker of `multiprocessing`, or the same script started again.

@@ -30,7 +30,7 @@ pub use alert::Alerter;
 pub use analyst::{Analyst, Said};
 pub use bytes::Bytes;
 pub use device::{Device, DeviceId, DeviceState, Gpu, MemoryFigures, MemoryKind};
-pub use finding::{Advice, Anatomy, Certainty, Evidence, Finding, FindingKind, Quantity, Shape};
+pub use finding::{Advice, Anatomy, Certainty, Evidence, Finding, FindingKind, Quantity, Shape, Weight};
 pub use framework::{Framework, Role, Workload};
 pub use growth::{Change, Grower, Growth};
 pub use history::{Bucket, Series};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::advice::advised;
+use super::advice::{Facts, advise};
 use super::snapshot::{Handle, Pace, Problem};
 use super::{
     Analyst, Anatomy, Balance, Bytes, Device, DeviceState, DeviceView, Finding, Gpu, Header, Health, Holder, HolderView,
@@ -175,13 +175,11 @@ impl Monitor {
     fn analyse(&mut self, sample: &Sample) {
         let before = self.said.len();
         self.analyst.observe(sample, &mut self.said);
-        if self.said[before..].iter().any(|said| matches!(said, Said::Finding(_))) {
-            let snapshot = self.snapshot();
-            for said in &mut self.said[before..] {
-                if let Said::Finding(finding) = said {
-                    *finding = advised(finding, &snapshot, &self.analyst);
-                    self.findings = renewed(&self.findings, finding);
-                }
+        for at in before..self.said.len() {
+            if let Said::Finding(finding) = &self.said[at] {
+                let advised = self.advised(finding);
+                self.findings = renewed(&self.findings, &advised);
+                self.said[at] = Said::Finding(advised);
             }
         }
         // Nobody may ask: what was said long ago is in the snapshot.
@@ -201,6 +199,16 @@ impl Monitor {
             }
             _ => {}
         }
+    }
+
+    /// The finding with what is to be done about it.
+    fn advised(&self, finding: &Arc<Finding>) -> Arc<Finding> {
+        let Some(mut facts) = Facts::of(&self.snapshot(), finding.gpu, finding.pid) else { return Arc::clone(finding) };
+        facts.anatomy = finding.pid.and_then(|pid| self.analyst.anatomy(finding.gpu, pid));
+        facts.risk = self.analyst.risk(finding.gpu).map(|risk| risk.level);
+        let mut advised = Arc::clone(finding);
+        Arc::make_mut(&mut advised).advice = advise(finding, &facts);
+        advised
     }
 
     fn bind_device(&mut self, t: Timestamp, device: &Arc<Device>) {

@@ -29,6 +29,10 @@ pub enum Action {
     All,
     /// Pick the selected process or job out, to act on several together.
     Tag,
+    /// The finding before, in time.
+    PreviousFinding,
+    /// The finding after, in time.
+    NextFinding,
     /// Choose the column to sort by.
     Sort,
     /// Turn the order round.
@@ -113,8 +117,10 @@ pub static ACTIONS: &[ActionInfo] = actions![
     PageDown "page-down" Everywhere ["pgdn"] "" "One page down";
     First "first" Everywhere ["home" "g"] "" "The first row";
     Last "last" Everywhere ["end" "G"] "" "The last row";
-    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Switch the up and down keys between cards and processes";
-    Open "open" Everywhere ["enter"] "large" "Make the timeline large; in a menu, choose";
+    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Switch the up and down keys between cards, processes and findings";
+    Open "open" Everywhere ["enter"] "large" "Make the timeline large; on a finding, go to its moment and show it in full; in a menu, choose";
+    PreviousFinding "previous-finding" Dashboard ["["] "" "Go to the finding before, in time";
+    NextFinding "next-finding" Dashboard ["]"] "" "Go to the finding after, in time";
     All "all" Dashboard ["a"] "all cards" "Show all cards at once; again for one";
     Tag "tag" Dashboard ["space"] "" "Tag the selected process or job, to act on several at once; again to take the tag away";
     Sort "sort" Dashboard ["s" "f6"] "sort" "Choose the column that processes are sorted by";

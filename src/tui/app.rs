@@ -13,6 +13,7 @@ use super::look::{Focus, Layer, Look, Selection};
 use super::msg::{Effect, Msg};
 use super::options::DashboardOptions;
 use super::panels::{PANELS, Panel, PanelId};
+use super::seen::{jump, neighbour};
 use super::tags::processes_of;
 use super::theme::{Role, Styles, THEMES, Theme};
 use super::world::World;
@@ -206,6 +207,7 @@ impl App {
         let layer = match self.look.layer {
             Some(Layer::Help) => Some(PanelId::Help),
             Some(Layer::Sort) => Some(PanelId::Sort),
+            Some(Layer::Finding) => Some(PanelId::Finding),
             None => None,
         };
         if let Some(panel) = layer {
@@ -222,13 +224,21 @@ impl App {
             Action::Theme => self.next_theme(),
             Action::Freeze => self.toggle_freeze(),
             Action::All => self.toggle_all(),
+            Action::Open if self.look.focus == Focus::Findings => {
+                self.ask(PanelId::Findings, action);
+            }
             Action::Open => self.look.large = !self.look.large,
+            Action::PreviousFinding | Action::NextFinding => self.step_finding(action == Action::NextFinding),
             Action::Tag => self.tag(),
             Action::Focus => {
                 self.look.focus = match self.look.focus {
                     Focus::Devices => Focus::Processes,
-                    Focus::Processes => Focus::Devices,
+                    Focus::Processes if !self.layout.place(PanelId::Findings).is_empty() => Focus::Findings,
+                    Focus::Processes | Focus::Findings => Focus::Devices,
                 };
+                if self.look.focus == Focus::Findings {
+                    self.ask(PanelId::Findings, Action::First);
+                }
                 if self.look.focus == Focus::Processes && self.look.row.is_none() {
                     self.ask(PanelId::Processes, Action::First);
                 }
@@ -237,11 +247,27 @@ impl App {
                 let list = match self.look.focus {
                     Focus::Devices => PanelId::Devices,
                     Focus::Processes => PanelId::Processes,
+                    Focus::Findings => PanelId::Findings,
                 };
                 let _ = self.ask(list, action) || self.ask(self.timeline(), action);
             }
         }
         None
+    }
+
+    /// Goes to the finding before or after, and says which it is.
+    fn step_finding(&mut self, later: bool) {
+        let (snapshot, frozen) = self.picture();
+        let world = World::new(&snapshot, self.now, frozen, &self.look, (&self.options, &self.styles, &self.keymap));
+        let Some(finding) = neighbour(&self.look, &world, later) else {
+            let which = if later { "later" } else { "earlier" };
+            self.look.note = Some(format!("No {which} finding."));
+            return;
+        };
+        jump(finding, &mut self.look, &world);
+        let time = world.time(finding.from);
+        self.look.note = Some(format!("{time} GPU {} {}: {}.", finding.gpu, finding.kind.title(), finding.evidence_text()));
+        self.frozen.get_or_insert_with(|| (Arc::clone(&snapshot), self.now));
     }
 
     /// Tags what is selected and goes on to the next row, so that several are tagged by one key.
@@ -286,7 +312,7 @@ impl App {
             self.thaw();
         } else if self.look.large {
             self.look.large = false;
-        } else if self.look.focus == Focus::Processes {
+        } else if self.look.focus != Focus::Devices {
             self.look.focus = Focus::Devices;
         } else if self.look.selection == Selection::All {
             self.toggle_all();
@@ -347,7 +373,7 @@ impl App {
     fn click(&mut self, x: u16, y: u16) {
         let at = self.panel_at(x, y);
         match (self.look.layer, at) {
-            (Some(_), Some(PanelId::Help | PanelId::Sort)) | (None, Some(_)) => {
+            (Some(_), Some(PanelId::Help | PanelId::Sort | PanelId::Finding)) | (None, Some(_)) => {
                 if let Some(id) = at {
                     self.with_panel(id, |panel, look, world| panel.click(x, y, look, world));
                 }

@@ -8,7 +8,7 @@
 //! devices                   devices
 //! host                      timeline, where there is room
 //! timeline                  status
-//! processes
+//! processes | findings
 //! status
 //! ```
 
@@ -36,6 +36,7 @@ impl Layout {
         match look.layer {
             Some(Layer::Help) => layout.0[PanelId::Help as usize] = area,
             Some(Layer::Sort) => layout.0[PanelId::Sort as usize] = centred(area, 64, super::columns::COLUMNS.len() as u16 + 2),
+            Some(Layer::Finding) => layout.0[PanelId::Finding as usize] = layout.below_the_timeline(area),
             None => {}
         }
         layout
@@ -44,6 +45,14 @@ impl Layout {
     /// Where a panel stands.
     pub fn place(&self, id: PanelId) -> Rect {
         self.0[id as usize]
+    }
+
+    /// What lies below the timeline, so that it stays in sight, or the whole screen where that is too little.
+    fn below_the_timeline(&self, area: Rect) -> Rect {
+        let timeline = self.place(PanelId::Timeline);
+        let status = self.place(PanelId::Status);
+        let below = Rect { y: timeline.bottom(), height: status.y.saturating_sub(timeline.bottom()), ..area };
+        if !timeline.is_empty() && below.height >= 12 { below } else { area }
     }
 
     fn full(&mut self, area: Rect, look: &Look, cards: usize, rows_of_table: usize) {
@@ -77,7 +86,13 @@ impl Layout {
         if roomy && !look.large {
             rows.take(1);
         }
-        self.0[PanelId::Processes as usize] = rows.take(rows.left());
+        let lower = rows.take(rows.left());
+        // The table's last column is free text: it gives room, and the findings stand beside their timeline's holders.
+        let beside = if area.width >= 110 { (area.width * 9 / 20).min(90) } else { 0 };
+        self.0[PanelId::Processes as usize] = Rect { width: lower.width.saturating_sub(beside), ..lower };
+        if beside > 0 {
+            self.0[PanelId::Findings as usize] = Rect { x: lower.right() - beside + 2, width: beside - 2, ..lower };
+        }
     }
 
     fn small(&mut self, area: Rect, look: &Look, cards: usize) {

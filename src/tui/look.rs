@@ -11,6 +11,8 @@ pub enum Focus {
     Devices,
     /// The processes.
     Processes,
+    /// What was seen.
+    Findings,
 }
 
 /// Which card is selected.
@@ -65,6 +67,8 @@ pub enum Layer {
     Help,
     /// What to sort by.
     Sort,
+    /// One finding in full.
+    Finding,
 }
 
 /// What all panels agree on.
@@ -80,6 +84,8 @@ pub struct Look {
     pub note: Option<String>,
     /// Which process; none until one is chosen.
     pub row: Option<RowKey>,
+    /// The finding that was selected or jumped to last, by its number.
+    pub finding: Option<u32>,
     /// The processes that are picked out to act on together.
     pub tags: Tags,
     /// Index into [`SPANS`].
@@ -155,6 +161,14 @@ impl Look {
     pub fn freeze(&mut self, at: Timestamp, limit: Timestamp) {
         self.cursor = Some(at.min(limit));
         self.end = Some(self.end.unwrap_or(limit));
+    }
+
+    /// Brings a moment into sight, with a quarter of the picture after it where there is as much.
+    pub fn show(&mut self, at: Timestamp, limit: Timestamp) {
+        let end = self.end.unwrap_or(limit);
+        if at > end || at < end.back(self.span()) {
+            self.end = Some((at + Period(self.span().0 / 4)).min(limit));
+        }
     }
 
     /// Sorts by a column; again by the same turns the order round.

@@ -19,6 +19,7 @@ pub mod options;
 pub mod panels;
 pub mod prompt;
 pub mod rows;
+pub mod seen;
 pub mod tags;
 pub mod terminal;
 pub mod theme;

@@ -1,5 +1,6 @@
 //! What several tests need.
 
 pub mod frames;
+pub mod machine;
 pub mod nvml;
 pub mod scenario;

@@ -13,22 +13,10 @@ pub use evidence::{EACH, HELD, HIGH, LEFT, LOW, Leak, RISE, evaluation, highs, p
 pub use facts::{Facts, Party};
 
 use super::tips::{TIPS, Tip};
-use super::{Advice, Analyst, Finding, Snapshot};
+use super::{Advice, Finding};
 
 /// No finding gets more pieces of advice than this: who has read five does not read a sixth.
 pub const MOST: usize = 5;
-
-/// A finding with its advice, by what the snapshot and the analyst know when it is said.
-pub fn advised(finding: &Arc<Finding>, snapshot: &Snapshot, analyst: &Analyst) -> Arc<Finding> {
-    let Some(facts) = Facts::of(snapshot, finding.gpu, finding.pid) else { return Arc::clone(finding) };
-    let facts = Facts {
-        anatomy: finding.pid.and_then(|pid| analyst.anatomy(finding.gpu, pid)),
-        risk: analyst.risk(finding.gpu).map(|risk| risk.level),
-        ..facts
-    };
-    let advice = advise(finding, &facts);
-    if advice.is_empty() { Arc::clone(finding) } else { Arc::new(Finding { advice, ..Finding::clone(finding) }) }
-}
 
 /// What to do about a finding, most bytes per effort first; nothing where nothing known calls for a tip.
 ///
@@ -416,12 +404,9 @@ mod tests {
     fn a_snapshot_is_enough_for_advice() {
         let mut stream = Stream::new(MemoryKind::Dedicated);
         stream.process(4242, 111, 1000).holders(1_000, &[(4242, Some(40_000))]).memory(1_001, 40_600);
-        let analyst = Analyst::new();
-        let eval = Arc::new(Finding { gpu: GPU, ..finding(FindingKind::EvalJump, &[("rise", bytes(64))]) });
-        let advised = super::advised(&eval, &stream.snapshot(), &analyst);
-        assert!(advised.advice.iter().any(|advice| advice.tip == "inference_mode"), "{advised:?}");
-        let plateau = Arc::new(finding(FindingKind::Plateau, &[]));
-        assert!(Arc::ptr_eq(&plateau, &super::advised(&plateau, &stream.snapshot(), &analyst)));
+        let facts = Facts::of(&stream.snapshot(), GPU, Some(Pid(4242))).expect("the card is there");
+        let advice = said(&finding(FindingKind::EvalJump, &[("rise", bytes(64))]), &facts);
+        assert!(advice.iter().any(|(tip, _)| tip == "inference_mode"), "{advice:?}");
     }
 
     #[test]

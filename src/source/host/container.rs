@@ -51,6 +51,12 @@ pub fn of_cgroup(cgroup: &str) -> Option<Container> {
     paths(cgroup).find_map(of_path)
 }
 
+/// Whether a process lives outside of the container in which I live: its path then leads up from mine, which is shown as `/`
+/// in a control-group namespace of its own.
+pub fn is_outside(cgroup: &str) -> bool {
+    paths(cgroup).any(|path| path == "/.." || path.starts_with("/../"))
+}
+
 /// The job of the batch system: `slurm 4711`.
 pub fn batch_of_cgroup(cgroup: &str) -> Option<String> {
     paths(cgroup).find_map(|path| {
@@ -313,7 +319,7 @@ mod tests {
             ("8:memory:/kubepods/besteffort/pod0d6c8b5a-1f2e-4d3c-9b8a-7f6e5d4c3b2a/{ID}\n", (pod, false)),
             (
                 "0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod0d6c8b5a_1f2e_4d3c_9b8a_7f6e5d4c3b2a.slice/cri-containerd-{ID}.scope\n",
-                ("containerd 3f2a9c1b04de", false),
+                (pod, false),
             ),
             (
                 "5:devices:/system.slice/containerd.service/kubepods-burstable-pod0d6c8b5a_1f2e_4d3c_9b8a_7f6e5d4c3b2a.slice:cri-containerd:{ID}\n",

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
+use super::root::Root;
 use crate::domain::text;
 
 /// Longest command line that is kept, in characters.
@@ -33,25 +34,39 @@ pub fn read(path: &str, max: u64, buffer: &mut Vec<u8>) -> Option<()> {
 }
 
 /// `/proc/PID/stat`; none where there is no such process here.
-pub fn stat(pid: u32) -> Option<Stat> {
+pub fn stat(root: &Root, pid: u32) -> Option<Stat> {
     let mut buffer = Vec::with_capacity(512);
-    read(&format!("/proc/{pid}/stat"), 4096, &mut buffer)?;
+    read(&root.proc(pid, "stat"), 4096, &mut buffer)?;
     parse_stat(&String::from_utf8_lossy(&buffer))
 }
 
 /// The real user of a process.
-pub fn uid(pid: u32) -> Option<u32> {
+pub fn uid(root: &Root, pid: u32) -> Option<u32> {
     let mut buffer = Vec::with_capacity(2048);
-    read(&format!("/proc/{pid}/status"), 16 << 10, &mut buffer)?;
+    read(&root.proc(pid, "status"), 16 << 10, &mut buffer)?;
     parse_uid(&String::from_utf8_lossy(&buffer))
 }
 
+/// The owner of a process's folder, which shows also where its files don't (`hidepid=1`).
+pub fn owner(root: &Root, pid: u32) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    Some(std::fs::metadata(root.path(&format!("/proc/{pid}"))).ok()?.uid())
+}
+
 /// The command line, cleaned; none where there is none (kernel threads, zombies).
-pub fn command(pid: u32) -> Option<String> {
+pub fn command(root: &Root, pid: u32) -> Option<String> {
     let mut buffer = Vec::with_capacity(512);
     // Four bytes hold any character.
-    read(&format!("/proc/{pid}/cmdline"), 4 * COMMAND as u64 + 4, &mut buffer)?;
+    read(&root.proc(pid, "cmdline"), 4 * COMMAND as u64 + 4, &mut buffer)?;
     parse_command(&buffer)
+}
+
+/// The numbers of all processes, sorted.
+pub fn pids(root: &Root) -> Option<Vec<u32>> {
+    let names = std::fs::read_dir(root.path("/proc")).ok()?;
+    let mut pids: Vec<u32> = names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    Some(pids)
 }
 
 /// The name stands in parentheses and may hold some itself: it ends at the last one.
@@ -115,10 +130,11 @@ mod tests {
 
     #[test]
     fn this_process_is_visible() {
-        let pid = std::process::id();
-        assert_eq!(uid(pid), Some(rustix::process::getuid().as_raw()));
-        assert!(stat(pid).is_some_and(|stat| stat.resident > 0 && stat.start > 0));
-        assert!(command(pid).is_some());
-        assert_eq!(stat(u32::MAX), None);
+        let (pid, root, me) = (std::process::id(), Root::default(), rustix::process::getuid().as_raw());
+        assert_eq!((uid(&root, pid), owner(&root, pid)), (Some(me), Some(me)));
+        assert!(stat(&root, pid).is_some_and(|stat| stat.resident > 0 && stat.start > 0));
+        assert!(command(&root, pid).is_some());
+        assert!(pids(&root).is_some_and(|pids| pids.is_sorted() && pids.contains(&pid)));
+        assert_eq!(stat(&root, u32::MAX), None);
     }
 }

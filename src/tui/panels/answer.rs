@@ -5,11 +5,12 @@ use ratatui::layout::Rect;
 
 use super::super::cards::{Card, Recent, Slice};
 use super::super::look::Look;
+use super::super::seen;
 use super::super::theme::Role;
 use super::super::widgets::text::{Pen, fit_clauses, put, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
-use crate::domain::{Bytes, DeviceState, Gpu, Relation};
+use crate::domain::{Bytes, DeviceState, Gpu, Relation, Risk, RiskLevel};
 
 /// The answer.
 #[derive(Default)]
@@ -93,6 +94,7 @@ pub fn sentences(world: &World<'_>, named: &mut Named) -> Vec<(String, Role)> {
             }
         }
     }
+    out.extend(at_risk(world));
     if let Some(problem) = world.snapshot.problems.last().filter(|_| world.past.is_none()) {
         out.push((format!("{}: {}; {}.", problem.what, problem.why, problem.fix), Role::Notice));
     }
@@ -123,6 +125,20 @@ pub fn sentences(world: &World<'_>, named: &mut Named) -> Vec<(String, Role)> {
     }
     out.extend(foreign(world, fullest));
     out
+}
+
+/// The cards that are at risk, the worst first.
+fn at_risk(world: &World<'_>) -> Vec<(String, Role)> {
+    let mut risks: Vec<&Risk> = world
+        .cards
+        .iter()
+        .filter(|card| world.past.is_none() && card.is_fresh())
+        .filter_map(|card| card.view.risk.as_deref())
+        .filter(|risk| risk.level > RiskLevel::Ok)
+        .collect();
+    let soon = |risk: &Risk| risk.full_in.map_or(u64::MAX, |full_in| full_in.mid.0);
+    risks.sort_by_key(|risk| (std::cmp::Reverse(risk.level), soon(risk), risk.gpu));
+    risks.iter().map(|risk| (format!("GPU {}: {}.", risk.gpu, risk.reason), seen::risk_role(risk.level))).collect()
 }
 
 /// Whether nobody holds memory on a card, and little else does.

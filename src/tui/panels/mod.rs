@@ -10,6 +10,8 @@ use super::world::World;
 
 mod answer;
 mod devices;
+mod finding;
+mod findings;
 mod header;
 mod help;
 mod host;
@@ -57,6 +59,8 @@ pub enum PanelId {
     Multiples,
     /// Who holds it.
     Processes,
+    /// What was seen, and what to do.
+    Findings,
     /// The selected thing in a sentence, and keys.
     Status,
     /// Everything, in three rows.
@@ -65,6 +69,8 @@ pub enum PanelId {
     Help,
     /// What to sort by.
     Sort,
+    /// One finding in full.
+    Finding,
 }
 
 /// One panel of the table.
@@ -84,10 +90,12 @@ pub static PANELS: &[PanelInfo] = &[
     PanelInfo { id: PanelId::Timeline, new: || Box::<timeline::Timeline>::default() },
     PanelInfo { id: PanelId::Multiples, new: || Box::<multiples::Multiples>::default() },
     PanelInfo { id: PanelId::Processes, new: || Box::<processes::Processes>::default() },
+    PanelInfo { id: PanelId::Findings, new: || Box::<findings::Findings>::default() },
     PanelInfo { id: PanelId::Status, new: || Box::new(status::Status) },
     PanelInfo { id: PanelId::Strip, new: || Box::<strip::Strip>::default() },
     PanelInfo { id: PanelId::Help, new: || Box::<help::Help>::default() },
     PanelInfo { id: PanelId::Sort, new: || Box::<sort::Sort>::default() },
+    PanelInfo { id: PanelId::Finding, new: || Box::<finding::FindingPanel>::default() },
 ];
 
 #[cfg(test)]

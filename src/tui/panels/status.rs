@@ -13,7 +13,7 @@ use super::super::theme::Role;
 use super::super::widgets::text::{Pen, fit_clauses, put, put_right, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
-use crate::domain::{Bytes, HolderView, MemoryKind, Missing, Reading};
+use crate::domain::{Bytes, Certainty, Finding, HolderView, MemoryKind, Missing, Reading};
 
 /// The status line.
 pub struct Status;
@@ -109,11 +109,22 @@ fn sentence(world: &World<'_>, look: &Look) -> String {
             "Select a process: its part of the timeline gets its colour.".into()
         };
     }
+    if look.focus == Focus::Findings {
+        let finding = look.finding.and_then(|n| world.snapshot.findings.iter().find(|finding| finding.n == n));
+        return finding.map_or_else(|| "No finding to select yet.".into(), |finding| about_finding(world, finding));
+    }
     match world.selected(look) {
         Some(card) => about_card(world, card),
         None if world.cards.is_empty() => "Cards will be listed above as soon as the driver names them.".into(),
         None => "All cards. Select one to see it alone with its processes.".into(),
     }
+}
+
+/// What was seen, when, and what it rests on.
+fn about_finding(world: &World<'_>, finding: &Finding) -> String {
+    let sure = if finding.certainty == Certainty::Likely { " (likely)" } else { "" };
+    let evidence = finding.evidence_text();
+    format!("{} GPU {}: {}{sure}; {evidence}.", world.time(finding.from), finding.gpu, finding.kind.title())
 }
 
 /// The identity in words: used is the sum of its parts. What is missing, and why, comes before what is nice to know.

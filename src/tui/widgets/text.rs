@@ -65,6 +65,42 @@ pub fn fit_clauses(text: &str, max: u16) -> Cow<'_, str> {
     cut(" ", " …").map_or_else(|| fit(text, max), |words| Cow::Owned(format!("{words} …")))
 }
 
+/// The text in lines of at most `max` columns, broken between words where there are any.
+pub fn wrap(text: &str, max: u16) -> Vec<String> {
+    let max = max.max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word = word;
+        loop {
+            let line = lines.last_mut().expect("there is a first line");
+            let gap = u16::from(!line.is_empty());
+            if width(line) + gap + width(word) <= max {
+                if gap > 0 {
+                    line.push(' ');
+                }
+                line.push_str(word);
+                break;
+            }
+            if gap > 0 {
+                lines.push(String::new());
+                continue;
+            }
+            // A word wider than the line is cut where it must be.
+            let mut columns = 0;
+            let end = word.char_indices().find(|(_, c)| {
+                columns += c.width().unwrap_or(0) as u16;
+                columns > max
+            });
+            let Some((end, _)) = end.filter(|(end, _)| *end > 0) else { break };
+            let (head, tail) = word.split_at(end);
+            line.push_str(head);
+            word = tail;
+            lines.push(String::new());
+        }
+    }
+    lines
+}
+
 /// The style without attributes of what lay below: `dim` of a rule would make its title dim.
 pub fn plain(style: Style) -> Style {
     style.remove_modifier(Modifier::all().difference(style.add_modifier))
