@@ -1,6 +1,6 @@
 //! A finding in its situation, with the questions that tips ask of it.
 
-use super::{Facts, Party};
+use super::{Facts, HEADROOM, Party};
 use crate::domain::{Anatomy, Bytes, Finding, FindingKind, Framework, Quantity, Relation, RiskLevel, Role};
 
 /// A finding and what is known around it.
@@ -130,14 +130,23 @@ impl<'a> Case<'a> {
         self.own().filter(|process| process.workload.role == Role::Serving)
     }
 
-    /// Whether the process may use this framework: the command says so, or says of none.
-    pub fn may_be(&self, framework: Framework) -> bool {
-        self.facts.process.as_ref().is_some_and(|process| process.workload.framework.is_none_or(|known| known == framework))
+    /// What the named process uses, as far as its command or the finding tells.
+    pub fn framework(&self) -> Option<Framework> {
+        let told = || match self.finding.figure("program")? {
+            Quantity::Text(name) => name.parse().ok(),
+            _ => None,
+        };
+        self.facts.process.as_ref()?.workload.framework.or_else(told)
     }
 
-    /// Whether the command says that it uses this framework.
+    /// Whether the named process may use this framework: it is known to, or nothing is known of it.
+    pub fn may_be(&self, framework: Framework) -> bool {
+        self.framework().is_none_or(|known| known == framework)
+    }
+
+    /// Whether the named process is known to use this framework.
     pub fn uses(&self, framework: Framework) -> bool {
-        self.facts.process.as_ref().is_some_and(|process| process.workload.framework == Some(framework))
+        self.framework() == Some(framework)
     }
 
     /// "If this runs PyTorch, " where the command does not tell.
@@ -150,17 +159,21 @@ impl<'a> Case<'a> {
         self.facts.anatomy.unwrap_or_default()
     }
 
+    /// What is left on the device: at the peak, where the evidence tells, or now, whichever is less.
+    pub fn headroom(&self) -> Option<Bytes> {
+        [self.bytes(HEADROOM), self.facts.headroom].into_iter().flatten().min()
+    }
+
     /// Whether little is left on the device.
     pub fn tight(&self) -> bool {
         let scarce = |(headroom, total): (Bytes, Bytes)| (headroom.0 as f64) < total.0 as f64 * TIGHT;
-        self.facts.risk.is_some_and(|risk| risk >= RiskLevel::Watch)
-            || self.facts.headroom.zip(self.facts.total).is_some_and(scarce)
+        self.facts.risk.is_some_and(|risk| risk >= RiskLevel::Watch) || self.headroom().zip(self.facts.total).is_some_and(scarce)
     }
 
     /// Whether an allocation of the usual size fails soon: an engine that has the card to itself leaves little on purpose, and is
     /// not in need for that.
     pub fn squeezed(&self) -> bool {
-        self.facts.risk.is_some_and(RiskLevel::is_alarm) || self.facts.headroom.is_some_and(|headroom| headroom < Bytes::gib(1))
+        self.facts.risk.is_some_and(RiskLevel::is_alarm) || self.headroom().is_some_and(|headroom| headroom < Bytes::gib(1))
     }
 
     /// Whether so many bytes are worth a change: little is left on the card, or they are a good part of it.
@@ -194,8 +207,16 @@ impl<'a> Case<'a> {
                 of_anatomy().or_else(seen)
             }
             FindingKind::Spike => {
-                let bytes = self.bytes(&["height"]).filter(|height| self.computes() && self.matters(*height))?;
-                Some(Swing { bytes, sure: 0.5, words: "it spikes by" })
+                let height = self.bytes(&["height"]).filter(|height| self.computes() && self.matters(*height))?;
+                match self.bytes(&["swing"]) {
+                    // Its steps reach as far above their floor as both together.
+                    Some(steps) => {
+                        let bytes = steps.saturating_add(height);
+                        let sure = (0.8 * steps.0 as f64 + 0.5 * height.0 as f64) / bytes.0 as f64;
+                        Some(Swing { bytes, sure, words: "its steps swing, with this spike," })
+                    }
+                    None => Some(Swing { bytes: height, sure: 0.5, words: "it spikes by" }),
+                }
             }
             FindingKind::Oom | FindingKind::ProbableOom => of_anatomy(),
             _ => None,

@@ -77,6 +77,15 @@ impl Party {
     }
 }
 
+/// The largest holder whose job this process leads, or whose parent it is.
+fn largest_of(holders: &[Arc<HolderView>], pid: Pid) -> Option<Arc<HolderView>> {
+    let of = |holder: &&Arc<HolderView>| {
+        let parent = holder.process.as_ref().and_then(|process| process.ppid.as_ref().ok().copied());
+        parent == Some(pid) || leader(holder).is_some_and(|leader| leader.pid == pid)
+    };
+    holders.iter().filter(of).max_by_key(|holder| holder.used()).cloned()
+}
+
 /// The head of the job that a holder is part of.
 fn leader(view: &HolderView) -> Option<ProcessKey> {
     view.process.as_ref()?.job.as_ref().map(|job| job.leader)
@@ -84,13 +93,15 @@ fn leader(view: &HolderView) -> Option<ProcessKey> {
 
 impl Facts {
     /// What a snapshot tells of the situation on a device, for a finding that names `pid`. None where the device is not there.
-    /// Anatomy and risk are the analyst's to add. A process that is gone is found among those that went.
+    /// Anatomy and risk are the analyst's to add. A process that is gone is found among those that went; where it is the head
+    /// or the parent of holders and holds nothing itself, the largest of them stands for it.
     pub fn of(snapshot: &Snapshot, gpu: Gpu, pid: Option<Pid>) -> Option<Self> {
         let view = snapshot.device(gpu)?;
         let holders: &[Arc<HolderView>] = view.holders.as_ref().map(|list| &**list).unwrap_or_default();
         let named = |list: &[Arc<HolderView>]| list.iter().find(|holder| Some(holder.pid()) == pid).cloned();
-        let process = named(holders).or_else(|| named(&view.gone));
+        let process = named(holders).or_else(|| named(&view.gone)).or_else(|| largest_of(holders, pid?));
         let job = process.as_deref().and_then(leader);
+        let own = process.as_ref().map(|holder| holder.key);
         let party = |holder: &HolderView| Party::of(holder, job, snapshot.at);
         let wholes = || snapshot.devices.iter().filter(|other| other.device.parent.is_none());
         let roomiest = wholes()
@@ -102,7 +113,7 @@ impl Facts {
             process: process.as_deref().map(party),
             others: holders
                 .iter()
-                .filter(|holder| Some(holder.pid()) != pid)
+                .filter(|holder| Some(holder.key) != own)
                 .take(MOST_HOLDERS)
                 .map(|holder| party(holder))
                 .collect(),
@@ -137,6 +148,7 @@ fn hides_sizes(view: &DeviceView, holders: &[Arc<HolderView>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Framework;
     use crate::domain::fixture::{GPU, Stream};
 
     #[test]
@@ -159,6 +171,19 @@ mod tests {
         let facts = Facts::of(&stream.snapshot(), GPU, Some(Pid(7))).expect("the card is there");
         assert_eq!(facts.process.map(|process| process.pid), Some(Pid(7)));
         assert_eq!(Facts::of(&stream.snapshot(), Gpu(5), None), None);
+    }
+
+    #[test]
+    fn the_head_of_a_job_is_known_by_its_largest_holder() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.member(21, 20, "torchrun").member(22, 20, "torchrun").process(8, 112, 2000);
+        stream.holders(1_000, &[(21, Some(500)), (22, Some(9_000)), (8, Some(20_000))]).memory(1_001, 30_000);
+        let facts = Facts::of(&stream.snapshot(), GPU, Some(Pid(20))).expect("the card is there");
+        let process = facts.process.expect("two are of its job");
+        assert_eq!((process.pid, process.workload.framework), (Pid(22), Some(Framework::PyTorch)));
+        let mut kin: Vec<(u32, bool)> = facts.others.iter().map(|other| (other.pid.0, other.kin)).collect();
+        kin.sort_unstable();
+        assert_eq!(kin, [(8, false), (21, true)]);
     }
 
     #[test]

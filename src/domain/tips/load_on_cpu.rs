@@ -1,7 +1,7 @@
 //! Load checkpoints on the CPU.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, Proposal, range, share};
+use crate::domain::advice::{Case, Proposal, pile, range, share};
 use crate::domain::{FindingKind, Framework};
 
 /// The entry.
@@ -31,11 +31,11 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    case.trainer().filter(|_| case.may_be(Framework::PyTorch))?;
-    if case.is(&[FindingKind::Rank0Pileup]) {
+    if pile(case).is_some() && case.is(&[FindingKind::Rank0Pileup]) {
         let why = "checkpoints loaded without map_location put every rank on the first card too".to_owned();
         return Some(Proposal::unmeasured(why));
     }
+    case.trainer().filter(|_| case.may_be(Framework::PyTorch))?;
     let height = case.bytes(&["height"]).filter(|_| case.is(&[FindingKind::Spike]))?;
     let weights = case.anatomy().weights?;
     // A second copy of the weights is as high as the weights.
