@@ -28,8 +28,10 @@ pub struct Swing {
     pub bytes: Bytes,
     /// The share of it that is surely what a step computes: a periodic swing is, a single spike may be something else.
     pub sure: f64,
-    /// The subject of a sentence with "swing" or "spike" as its verb.
+    /// What it does, before the bytes: "its steps swing".
     pub words: &'static str,
+    /// What has to hold for the saving: "if a step does that, ", or nothing.
+    pub given: &'static str,
 }
 
 /// Less is noise: allocators take memory in blocks of 2 and 20 MiB.
@@ -39,7 +41,7 @@ const FILLED: f64 = 0.7;
 /// A card is tight when less than this share of it is left.
 const TIGHT: f64 = 0.1;
 /// Less than this share of a card is not worth a change while it is not tight.
-const WORTH: f64 = 0.05;
+const WORTH: f64 = 0.02;
 
 impl Proposal {
     /// With a range of bytes; none if that would be noise.
@@ -55,6 +57,13 @@ impl Proposal {
     /// The middle of the range.
     pub fn middle(&self) -> Option<u64> {
         self.saves.map(|(from, to)| from.0 / 2 + to.0 / 2)
+    }
+}
+
+impl Swing {
+    /// Seen to come and go with every step.
+    fn of_steps(bytes: Bytes) -> Self {
+        Self { bytes, sure: 0.8, words: "its steps swing", given: "" }
     }
 }
 
@@ -200,25 +209,17 @@ impl<'a> Case<'a> {
         if self.states_fill() {
             return None;
         }
-        let of_anatomy = || self.anatomy().swing.map(|bytes| Swing { bytes, sure: 0.8, words: "its steps swing" });
+        let of_anatomy = || self.anatomy().swing.map(Swing::of_steps);
         match self.finding.kind {
-            FindingKind::Sawtooth if self.tight() => {
-                let seen = || Some(Swing { bytes: self.bytes(&["amplitude"])?, sure: 0.8, words: "its steps swing" });
-                of_anatomy().or_else(seen)
-            }
+            FindingKind::Sawtooth if self.tight() => of_anatomy().or_else(|| self.bytes(&["amplitude"]).map(Swing::of_steps)),
             FindingKind::Spike => {
                 let height = self.bytes(&["height"]).filter(|height| self.computes() && self.matters(*height))?;
-                match self.bytes(&["swing"]) {
-                    // Its steps reach as far above their floor as both together.
-                    Some(steps) => {
-                        let bytes = steps.saturating_add(height);
-                        let sure = (0.8 * steps.0 as f64 + 0.5 * height.0 as f64) / bytes.0 as f64;
-                        Some(Swing { bytes, sure, words: "its steps swing, with this spike," })
-                    }
-                    None => Some(Swing { bytes: height, sure: 0.5, words: "it spikes by" }),
-                }
+                // Where its steps are seen, what rises above them is something else.
+                let steps = self.bytes(&["swing"]).map(Swing::of_steps);
+                Some(steps.unwrap_or(Swing { bytes: height, sure: 0.5, words: "it spikes by", given: "if a step does that, " }))
             }
-            FindingKind::Oom | FindingKind::ProbableOom => of_anatomy(),
+            // Where growth made it fail, a smaller step would only have put that off.
+            FindingKind::Oom | FindingKind::ProbableOom if self.facts.cause.is_none() => of_anatomy(),
             _ => None,
         }
         .filter(|swing| swing.bytes >= LEAST)

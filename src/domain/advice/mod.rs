@@ -13,10 +13,22 @@ pub use evidence::{HEADROOM, Leak, SIZE, evaluation, highs, pile, pool_in_the_wa
 pub use facts::{Facts, Party};
 
 use super::tips::{TIPS, Tip};
-use super::{Advice, Finding, FindingKind};
+use super::{Advice, Finding, FindingKind, Quantity};
 
 /// No finding gets more pieces of advice than this: who has read five does not read a sixth.
 pub const MOST: usize = 5;
+
+/// A finding as it stood when the card was full: growth has taken by then what was left when it was said last.
+fn at_failure(finding: &Finding) -> Finding {
+    let mut failed = Finding { to: Some(finding.to.unwrap_or(finding.t)), ..finding.clone() };
+    let left = finding.bytes("headroom").filter(|_| finding.to.is_none()).unwrap_or_default();
+    for (name, quantity) in &mut failed.evidence {
+        if let ("grown", Quantity::Bytes(grown)) = (&**name, quantity) {
+            *grown = grown.saturating_add(left);
+        }
+    }
+    failed
+}
 
 /// What nothing has to be done about once it is over. Other findings are told of when they end, or come again in the next run.
 const LASTING: &[FindingKind] = &[
@@ -38,8 +50,12 @@ pub fn advise(finding: &Finding, facts: &Facts) -> Arc<[Advice]> {
     if finding.to.is_some() && LASTING.contains(&finding.kind) {
         return Arc::from([]);
     }
-    let case = Case { finding, facts };
-    let mut proposed: Vec<(&Tip, Proposal)> = TIPS.iter().filter_map(|tip| Some((tip, (tip.applies?)(&case)?))).collect();
+    let own = Case { finding, facts };
+    // What made a process fail is what to change.
+    let cause = facts.cause.as_deref().filter(|_| own.is(&[FindingKind::Oom, FindingKind::ProbableOom])).map(at_failure);
+    let cause = cause.as_ref().map(|finding| Case { finding, facts });
+    let propose = |tip: &Tip| tip.applies.and_then(|applies| applies(&own).or_else(|| applies(cause.as_ref()?)));
+    let mut proposed: Vec<(&Tip, Proposal)> = TIPS.iter().filter_map(|tip| Some((tip, propose(tip)?))).collect();
     proposed.sort_by_key(|(tip, proposal)| Reverse(proposal.middle().map(|bytes| bytes / tip.effort.weight())));
     proposed
         .into_iter()
@@ -88,7 +104,7 @@ mod tests {
 
     fn party(pid: u32, relation: Relation, used: u64, workload: Workload) -> Party {
         let user = (relation == Relation::Foreign).then(|| Arc::from("user2"));
-        Party { pid: Pid(pid), relation, user, workload, used: Some(gib(used)), seen: Some(Period::secs(3600)), kin: false }
+        Party { pid: Pid(pid), relation, user, workload, used: Some(gib(used)), age: Some(Period::secs(3600)), kin: false }
     }
 
     fn training() -> Workload {
@@ -375,9 +391,10 @@ mod tests {
                 finding(K::Spike, &[("height", bytes(50)), ("spare", bytes(20)), ("swing", bytes(214))]),
                 calm(),
                 &[
-                    ("reduce_batch_accumulate", Some((98, 132))),
-                    ("gradient_checkpointing", Some((98, 211))),
-                    ("mixed_precision", Some((49, 119))),
+                    ("reduce_batch_accumulate", Some((86, 107))),
+                    ("gradient_checkpointing", Some((86, 171))),
+                    ("mixed_precision", Some((43, 96))),
+                    ("load_on_cpu", Some((0, 50))),
                 ],
             ),
             (
@@ -413,6 +430,16 @@ mod tests {
                     ("optimizer_8bit", Some((120, 180))),
                     ("gradient_checkpointing", Some((80, 160))),
                 ],
+            ),
+            (
+                "an OOM that a leak made",
+                finding(K::ProbableOom, &[("headroom", bytes(1))]),
+                Facts {
+                    cause: Some(Arc::new(finding(K::LeakStep, &[("grown", bytes(130)), ("headroom", bytes(90))]))),
+                    anatomy: anatomy(120, 0, 200),
+                    ..full()
+                },
+                &[("detach_logged_tensors", Some((220, 220))), ("del_and_gc", Some((220, 220))), ("memory_profiler", None)],
             ),
             (
                 "an OOM beside another rank of the same job",
@@ -470,12 +497,15 @@ mod tests {
     fn a_reason_names_evidence_and_bytes() {
         let why = |finding: &Finding, facts: &Facts| advise(finding, facts)[0].why.to_string();
         let swing = finding(FindingKind::Sawtooth, &[("amplitude", bytes(214))]);
-        assert_eq!(why(&swing, &full()), "its steps swing 21.4 GiB: half the batch should lower the peak by 8.56 to 10.7 GiB");
+        assert_eq!(
+            why(&swing, &full()),
+            "its steps swing 21.4 GiB: half the batch should lower the peak of a step by 8.56 to 10.7 GiB"
+        );
         let leak = finding(FindingKind::LeakStep, &[("rate", Quantity::Rate(17_895_697.0)), ("grown", bytes(50))]);
         assert_eq!(
             why(&leak, &full()),
-            "it has grown by 5.00 GiB, 1.00 GiB a minute: a loss or an output that is kept with its graph is the usual cause, \
-             and its end gives back 5.00 GiB now, 8.00 GiB by the time the card is full"
+            "it has grown by 5.00 GiB, 1.00 GiB a minute: usually a loss or an output that is kept with its graph; \
+             that is 5.00 GiB now, 8.00 GiB by the time the card is full"
         );
         let eval = finding(FindingKind::EvalJump, &[("rise", bytes(64))]);
         let inference = advise(&eval, &calm()).iter().find(|advice| advice.tip == "inference_mode").cloned().expect("it applies");

@@ -13,7 +13,8 @@ use super::shape::shape;
 use super::signal::{Scale, Signal};
 use super::trend::Trend;
 use crate::domain::{
-    Anatomy, Device, DeviceState, Holder, HostMemory, MemoryFigures, MemoryKind, Pid, Process, Reading, Risk, Shape, Timestamp, Usage,
+    Anatomy, Device, DeviceState, Holder, HostMemory, MemoryFigures, MemoryKind, Pid, Process, Reading, Risk, Shape, Timestamp,
+    Usage,
 };
 
 /// Holders of a device that are followed.

@@ -22,11 +22,11 @@ pub(crate) mod turns;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::detect::{self, DETECTORS, Detector, Say, Scene};
 use super::{
     Anatomy, Bytes, DeviceState, Finding, Gpu, HostMemory, Period, Pid, Process, Relation, Risk, Sample, SampleBody, Shape,
     Timestamp,
 };
-use super::detect::{self, DETECTORS, Detector, Say, Scene};
 use card::Card;
 
 /// Devices and MIG instances that are followed.

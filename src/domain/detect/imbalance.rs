@@ -52,7 +52,12 @@ impl Detector for Imbalance {
         let found = jobs.iter().find_map(|(job, cards)| {
             let most = cards.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
             let least = cards.values().copied().fold(f64::INFINITY, f64::min);
-            (*most.0 == scene.gpu && cards.len() >= 2 && most.1 - least >= 0.2 * total).then_some((*job, *most.1, least, cards.len()))
+            (*most.0 == scene.gpu && cards.len() >= 2 && most.1 - least >= 0.2 * total).then_some((
+                *job,
+                *most.1,
+                least,
+                cards.len(),
+            ))
         });
         let Some((job, most, least, cards)) = found else {
             self.since = None;

@@ -34,6 +34,6 @@ pub const TIP: Tip = Tip {
 fn applies(case: &Case) -> Option<Proposal> {
     case.trainer().filter(|_| case.may_be(Framework::PyTorch))?;
     let leak = Leak::of(case)?;
-    let why = format!("{leak}: names and cycles that outlive their step hold {}", leak.range());
+    let why = format!("{leak}: names and cycles that outlive their step may hold it; that is {}", leak.range());
     Proposal::saving(leak.grown, leak.at_full, why)
 }

@@ -42,10 +42,10 @@ fn applies(case: &Case) -> Option<Proposal> {
         None => ("each epoch adds", case.bytes(&["step"]).filter(|_| case.is(&[FindingKind::LeakEpoch]))?),
     };
     let (from, to) = (share(rise, 0.5), rise);
+    let less = range(from, to);
     let why = format!(
-        "{what} {rise}: {}if an evaluation builds a graph, without it that is {} less",
-        case.if_pytorch(),
-        range(from, to)
+        "{what} {rise}: {}under inference_mode that should be {less} less, unless it is there already",
+        case.if_pytorch()
     );
     Proposal::saving(from, to, why)
 }
