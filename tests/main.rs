@@ -1,6 +1,7 @@
 //! All integration tests, in one binary.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod advice;
 mod causality;
 mod cli;
 mod docs;

@@ -6,6 +6,7 @@ pub mod analyst;
 pub mod bytes;
 pub mod command;
 pub mod cuda;
+pub mod detect;
 pub mod device;
 pub mod finding;
 #[cfg(test)]
