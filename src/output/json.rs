@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::figures::Figures;
 use super::problems::problems;
-use super::rfc3339;
 use crate::domain::{Bytes, DeviceView, Gpu, HolderView, JobView, Period, Reading, Snapshot, Timestamp, UserTotal};
 
 /// The version of this format. It rises only when an old reader would be wrong.
@@ -135,7 +134,7 @@ pub fn document(snapshot: &Snapshot, now: Timestamp) -> String {
     let document = Document {
         version: VERSION,
         simulated: snapshot.simulated(),
-        time: header.and_then(|header| rfc3339(header.created.after(now))),
+        time: header.and_then(|header| header.created.after(now).rfc3339()),
         source: header.map(|header| header.source.to_string()),
         host: header.and_then(|header| header.host.as_ref()).map(ToString::to_string),
         driver: header.and_then(|header| known(&header.driver)),
@@ -201,7 +200,7 @@ fn holder(snapshot: &Snapshot, view: &HolderView) -> HolderEntry {
     HolderEntry {
         pid: view.pid().0,
         start: view.key.start,
-        started: process.and_then(|process| process.started.as_ref().ok()).and_then(|wall| rfc3339(*wall)),
+        started: process.and_then(|process| process.started.as_ref().ok()).and_then(|wall| wall.rfc3339()),
         user: process.and_then(|process| known(&process.user)),
         relation: view.relation().to_string(),
         kind: view.kind().to_string(),

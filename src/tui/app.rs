@@ -363,7 +363,7 @@ impl App {
             return;
         }
         let (picture, _) = self.picture();
-        let keys = self.look.picked(&self.snapshot);
+        let keys = aim::meant(&self.look, &self.snapshot);
         let aim = Aim::at(&keys, &self.snapshot, &picture);
         if aim.targets.is_empty() {
             self.look.note = Some("No process is selected: Tab, then up and down.".to_owned());
