@@ -187,6 +187,32 @@ fn signals_leave_and_restore() {
 }
 
 #[test]
+fn a_terminal_that_goes_away_ends_the_dashboard() {
+    // The reader is asked as long as the terminal is there, so it stands in this thread and goes with it.
+    let pair = native_pty_system().openpty(size(80, 24)).unwrap();
+    let mut child = pair.slave.spawn_command(vramscope(&["demo"])).unwrap();
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    let mut parser = vt100::Parser::default();
+    let mut buffer = [0; 8192];
+    while !parser.screen().contents().contains("SIMULATED") {
+        let count = reader.read(&mut buffer).unwrap();
+        assert!(count > 0, "it ended");
+        parser.process(&buffer[..count]);
+    }
+    drop(reader);
+    drop(pair.master);
+    let deadline = std::time::Instant::now() + DEADLINE;
+    while child.try_wait().unwrap().is_none() {
+        if std::time::Instant::now() >= deadline {
+            child.kill().unwrap();
+            panic!("it lives on without a terminal");
+        }
+        thread::yield_now();
+    }
+}
+
+#[test]
 fn a_new_size_is_filled() {
     let mut terminal = Terminal::start(vramscope(&["demo"]), 80, 24);
     terminal.wait_for_dashboard();
