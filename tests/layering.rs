@@ -15,6 +15,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("pipeline", 4),
     ("alerts", 5),
     ("output", 5),
+    ("pick", 5),
     ("tui", 5),
     ("cli", 6),
 ];

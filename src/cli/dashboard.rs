@@ -1,6 +1,7 @@
 //! The dashboard: source, pipeline and screen put together.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
@@ -12,11 +13,11 @@ use super::{Context, Exit, once, open};
 use crate::alerts::AlertCommand;
 use crate::config::terminal::is_utf8;
 use crate::config::{Notification, Palette, Settings};
-use crate::domain::{Alerter, Period};
+use crate::domain::{Alerter, Period, Sample};
 use crate::pipeline::{self, Sink};
 use crate::sampler::channel;
 use crate::source::SourceError;
-use crate::tui::{self, AlertOptions, DashboardOptions, Outcome};
+use crate::tui::{self, AlertOptions, DashboardOptions, Hands, Outcome};
 
 /// How long the screen waits for the source to say that it can't be used, so that this can be said without a screen.
 const OPENING: Period = Period::millis(20);
@@ -33,6 +34,7 @@ pub fn run(context: &Context) -> anyhow::Result<Exit> {
     }
     let (samples, received) = channel(open::queue(&context.settings));
     let source = open::source(&context.settings, &context.env)?;
+    let own = samples.clone();
     #[cfg(debug_assertions)]
     let spare = samples.clone();
     let handle = source.start(samples);
@@ -57,7 +59,13 @@ pub fn run(context: &Context) -> anyhow::Result<Exit> {
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, failed));
+    let clock = Arc::clone(&handle.now);
+    // What the user does takes the way of all samples, so that every sink gets it. It waits for room: a mark must not be lost.
+    let tell = Box::new(move |body| {
+        own.send_waiting(Sample { t: clock(), body });
+    });
+    let hands = Hands { tell, signaller: handle.signaller };
+    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, hands, failed));
     handle.stop.store(true, Ordering::Relaxed);
     match outcome? {
         Outcome::Quit | Outcome::Signal(_) => Ok(Exit::Success),
@@ -92,6 +100,7 @@ fn options(context: &Context) -> DashboardOptions {
         ascii: settings.ascii.unwrap_or(!is_utf8(&context.env)),
         mouse: settings.mouse,
         timezone: if settings.utc { TimeZone::UTC } else { TimeZone::system() },
+        read_only: settings.read_only.then(|| settings.origin("read-only").to_string()),
         alerts: AlertOptions {
             alerter: Alerter::new(settings.alert_level, settings.alert_every),
             bell: settings.bell,

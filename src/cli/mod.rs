@@ -8,9 +8,11 @@
 //! | 1 | failure |
 //! | 2 | usage error, bad configuration, unreadable input |
 //! | 3 | no usable NVIDIA driver or device, or it does not answer |
-//! | 4 | the recording is damaged; what could be read was used |
+//! | 4 | `pick`: no device has that headroom; `report`: the recording is damaged, what could be read was used |
+//! | other | that of the command after `--` |
 
 pub mod args;
+pub mod child;
 pub mod completions;
 pub mod dashboard;
 pub mod demo;
@@ -20,6 +22,7 @@ pub mod log;
 pub mod man;
 pub mod once;
 pub mod open;
+pub mod pick;
 pub mod print;
 pub mod report;
 pub mod tips;
@@ -38,18 +41,33 @@ use report::OutputError;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Exit {
     /// It did what it was asked.
-    Success = 0,
+    Success,
     /// It did not.
-    Failure = 1,
+    Failure,
     /// It was asked wrongly.
-    Usage = 2,
+    Usage,
     /// There is no driver or device, or it does not answer.
-    NoDriver = 3,
-    /// The recording is damaged; what could be read was used.
-    Damaged = 4,
+    NoDriver,
+    /// What was found is not enough.
+    Incomplete,
+    /// As the command that was run.
+    Status(u8),
+}
+
+impl Exit {
+    /// The number that the system gets.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failure => 1,
+            Self::Usage => 2,
+            Self::NoDriver => 3,
+            Self::Incomplete => 4,
+            Self::Status(code) => code,
+        }
+    }
 }
 
 /// The subcommands, in the order of the help.
@@ -65,6 +83,8 @@ pub enum Action {
     Report(report::Args),
     /// Advice on GPU memory: list it, search it, or read one tip in full
     Tips(tips::Args),
+    /// Pick GPUs with headroom for a new job, and print them or run a command on them
+    Pick(pick::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -98,7 +118,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             exit
         }),
     };
-    exit as u8
+    exit.code()
 }
 
 /// Ends the process where the driver's library was opened; returns where it was not. What was printed is out by then.
@@ -134,6 +154,7 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
         Action::Once(args) => once::run(&args, &context),
         Action::Report(args) => report::run(&args, &context),
         Action::Tips(args) => tips::run(&args),
+        Action::Pick(args) => pick::run(&args, &context),
         Action::Completions(args) => completions::run(&args),
         Action::Man => man::run(),
     };

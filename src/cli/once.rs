@@ -134,7 +134,8 @@ fn has_load(view: &DeviceView) -> bool {
         .all(|reading| reading.as_ref().err() != Some(&Missing::Pending))
 }
 
-fn not_answering(why: &str, timeout: Period) -> SourceError {
+/// The error for a driver that leaves one waiting.
+pub fn not_answering(why: &str, timeout: Period) -> SourceError {
     SourceError {
         kind: SourceErrorKind::Driver,
         what: "the NVIDIA driver does not answer".to_owned(),

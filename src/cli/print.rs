@@ -41,6 +41,13 @@ pub fn flush() {
     let _ = io::stderr().lock().flush();
 }
 
+/// Says something on standard error; where that is closed there is nobody to tell.
+pub fn note(message: &str) {
+    // A path or a name within it may hold anything.
+    let lines: Vec<String> = message.lines().map(|line| clean(line, LONGEST_LINE)).collect();
+    let _ = writeln!(io::stderr().lock(), "vramscope: {}", lines.join("\n"));
+}
+
 /// Says what went wrong, cause by cause; a cause whose words the message has already is not repeated. Where standard error is
 /// closed there is nobody to tell.
 pub fn error(error: &anyhow::Error) {
@@ -52,12 +59,5 @@ pub fn error(error: &anyhow::Error) {
             message = format!("{message}: {cause}");
         }
     }
-    warning(&message);
-}
-
-/// Says something on standard error. Where it is closed there is nobody to tell.
-pub fn warning(message: &str) {
-    // A path or a name within it may hold anything.
-    let lines: Vec<String> = message.lines().map(|line| clean(line, LONGEST_LINE)).collect();
-    let _ = writeln!(io::stderr().lock(), "vramscope: {}", lines.join("\n"));
+    note(&message);
 }

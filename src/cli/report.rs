@@ -80,9 +80,9 @@ pub fn run(args: &Args, context: &Context) -> anyhow::Result<Exit> {
     let mut report = Report::of(&mut reader, basis)?;
     let damaged: Vec<&Problem> = report.problems.iter().filter(|problem| problem.lost).collect();
     if let Some(message) = message(reader.name(), &damaged) {
-        print::warning(&message);
+        print::note(&message);
     }
-    let exit = if damaged.is_empty() { Exit::Success } else { Exit::Damaged };
+    let exit = if damaged.is_empty() { Exit::Success } else { Exit::Incomplete };
     let selection = Selection::new(&context.settings.gpus);
     selection.check(report.devices.iter().map(|row| &*row.device))?;
     report.keep(|device| selection.takes(device.index, &device.id, device.parent.as_ref()));

@@ -117,6 +117,11 @@ settings! {
     /// Show the wall clock in UTC instead of the local time zone
     utc: bool = ("utc", "BOOL", "false", "VRAMSCOPE_UTC");
 
+    /// Never signal a process
+    ///
+    /// The key for signals then says so, and opens no menu.
+    read_only: bool = ("read-only", "BOOL", "false", "VRAMSCOPE_READ_ONLY");
+
     /// The lowest level of risk that is an alert: `watch`, `high` or `critical`
     alert_level: RiskLevel = ("alert-level", "LEVEL", "high", "VRAMSCOPE_ALERT_LEVEL");
 

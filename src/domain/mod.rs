@@ -20,6 +20,7 @@ pub mod process;
 pub mod reading;
 pub mod risk;
 pub mod sample;
+pub mod signal;
 pub mod snapshot;
 pub mod text;
 pub mod time;
@@ -40,6 +41,7 @@ pub use process::{Ancestor, Details, Holder, HolderKind, Job, OpenHandle, Pid, P
 pub use reading::{Missing, Reading};
 pub use risk::{FullIn, Risk, RiskLevel};
 pub use sample::{Header, Health, HostMemory, ProbeKind, Sample, SampleBody, Usage};
+pub use signal::{Refusal, Sent, Signal, Signaller};
 pub use snapshot::{Balance, DeviceView, Handle, HolderView, Snapshot};
 pub use time::{Period, Timestamp, Wall};
 pub use totals::{JobView, UserTotal};

@@ -6,11 +6,13 @@
 //! card, which process, which moment) is the [`Look`]. [`widgets`] know cells and bytes, and nothing of the app.
 
 pub mod action;
+pub mod aim;
 pub mod app;
 pub mod cards;
 pub mod columns;
 pub mod event_loop;
 pub mod filter;
+pub mod grown;
 pub mod keymap;
 pub mod layout;
 pub mod look;
@@ -20,6 +22,7 @@ pub mod panels;
 pub mod prompt;
 pub mod rows;
 pub mod seen;
+pub mod subject;
 pub mod tags;
 pub mod terminal;
 pub mod theme;
@@ -28,7 +31,7 @@ pub mod widgets;
 pub mod world;
 
 pub use app::App;
-pub use event_loop::{Outcome, TuiError, run};
+pub use event_loop::{Hands, Outcome, TuiError, run};
 pub use look::Look;
 pub use msg::{Effect, Msg};
 pub use options::{AlertOptions, DashboardOptions};

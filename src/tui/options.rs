@@ -17,6 +17,8 @@ pub struct DashboardOptions {
     pub mouse: bool,
     /// For the clock and the time axis.
     pub timezone: jiff::tz::TimeZone,
+    /// Who switched signals off, where they are: the option, the variable or the line of the file.
+    pub read_only: Option<String>,
     /// What is told beside the screen when a device or job is at risk.
     pub alerts: AlertOptions,
 }
@@ -46,6 +48,7 @@ impl Default for DashboardOptions {
             ascii: false,
             mouse: true,
             timezone: jiff::tz::TimeZone::UTC,
+            read_only: None,
             alerts: AlertOptions::default(),
         }
     }

@@ -13,9 +13,7 @@ impl Tags {
     /// Tags all of `keys`, or takes the tags away where all have them.
     pub fn toggle(&mut self, keys: &[ProcessKey]) {
         if keys.iter().all(|key| self.0.contains(key)) {
-            keys.iter().for_each(|key| {
-                self.0.remove(key);
-            });
+            self.0.retain(|key| !keys.contains(key));
         } else {
             self.0.extend(keys);
         }
@@ -78,6 +76,15 @@ pub fn processes_of(row: &RowKey, snapshot: &Snapshot) -> Vec<ProcessKey> {
             members.into_iter().collect()
         }
         RowKey::Unattributed(_) | RowKey::Others(_) => Vec::new(),
+    }
+}
+
+/// The leader of the job that the process of a row is part of.
+pub fn job_of(row: &RowKey, snapshot: &Snapshot) -> Option<ProcessKey> {
+    match row {
+        RowKey::Job(leader) => Some(*leader),
+        RowKey::Holder(_, own) => holders(snapshot).find(|(key, _)| key == own).and_then(|(_, job)| job),
+        RowKey::Unattributed(_) | RowKey::Others(_) => None,
     }
 }
 

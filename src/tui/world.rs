@@ -1,16 +1,21 @@
 //! What panels see: the snapshot and everything that is worked out from it once per frame.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::cards::Card;
+use super::grown::Grown;
 use super::keymap::Keymap;
-use super::look::{Look, Selection};
+use super::look::{Grouping, Look, Selection};
 use super::options::DashboardOptions;
+use super::rows::{self, Table};
 use super::theme::{Role, Styles};
 use super::wallclock::WallClock;
 use super::widgets::glyphs::{ASCII, Glyphs, UNICODE};
 use crate::domain::command::title;
-use crate::domain::{Bytes, DeviceId, DeviceState, Gpu, HolderView, Snapshot, Timestamp};
+use crate::domain::{Bytes, DeviceId, DeviceState, Gpu, HolderView, JobView, ProcessKey, Snapshot, Timestamp};
 use ratatui::style::Style;
 
 /// The world at the moment looked at.
@@ -37,6 +42,14 @@ pub struct World<'a> {
     pub keymap: &'a Keymap,
     /// Whether the host has a row of its own on this screen.
     pub has_host_row: bool,
+    /// The time that the timeline shows, up to the moment looked at.
+    pub window: (Timestamp, Timestamp),
+    /// What the length of that time is called.
+    pub window_name: String,
+    jobs: OnceCell<BTreeMap<ProcessKey, Arc<JobView>>>,
+    /// By card.
+    grown: Vec<OnceCell<Option<Grown>>>,
+    table: OnceCell<Table<'a>>,
 }
 
 impl<'a> World<'a> {
@@ -53,8 +66,14 @@ impl<'a> World<'a> {
         let clock = snapshot.header.as_ref().map(|header| WallClock::new(header.created, &options.timezone, now));
         let glyphs = if options.ascii { &ASCII } else { &UNICODE };
         let cards = Card::all(snapshot, past, now);
+        let grown = cards.iter().map(|_| OnceCell::new()).collect();
         Self {
             snapshot,
+            window: look.window(now),
+            window_name: look.span_short(),
+            jobs: OnceCell::new(),
+            grown,
+            table: OnceCell::new(),
             now,
             clock_now: clock_now.max(snapshot.at),
             past,
@@ -68,9 +87,39 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The most rows that the process table has for any one card: its holders and what is unattributed.
-    pub fn table_rows(&self) -> usize {
-        self.cards.iter().map(|card| card.view.holders.as_ref().map_or(0, |list| list.len()) + 1).max().unwrap_or(1)
+    /// The jobs of the moment looked at, by their leader.
+    pub fn jobs(&self) -> &BTreeMap<ProcessKey, Arc<JobView>> {
+        self.jobs.get_or_init(|| rows::jobs(self.snapshot, self.past))
+    }
+
+    /// What changed on a card over the time in sight.
+    pub fn grown(&self, gpu: Gpu) -> Option<&Grown> {
+        let at = self.cards.iter().position(|card| card.gpu() == gpu)?;
+        let (from, to) = self.window;
+        self.grown[at].get_or_init(|| Grown::of(self.cards[at].view, from, to)).as_ref()
+    }
+
+    /// The process table as `look` asks for it; that of the first call, since one world is looked at in one way.
+    pub fn table(&self, look: &Look) -> &Table<'a> {
+        self.table.get_or_init(|| rows::table(self, look))
+    }
+
+    /// The most rows that the process table has for any one card: its holders, the processes of a folded job as one, and
+    /// what is unattributed.
+    pub fn table_rows(&self, look: &Look) -> usize {
+        let of = |card: &Card<'_>| {
+            let Ok(list) = &card.view.holders else { return 0 };
+            if look.grouping != Grouping::Jobs {
+                return list.len();
+            }
+            let mut folded: BTreeMap<ProcessKey, usize> = BTreeMap::new();
+            for leader in list.iter().filter_map(|holder| Some(holder.process.as_ref()?.job.as_ref()?.leader)) {
+                *folded.entry(leader).or_default() += 1;
+            }
+            let hidden = |(leader, members): (&ProcessKey, &usize)| if look.unfolded.contains(leader) { 0 } else { members - 1 };
+            list.len() - folded.iter().map(hidden).sum::<usize>()
+        };
+        self.cards.iter().map(|card| of(card) + 1).max().unwrap_or(1)
     }
 
     /// The style of a role.

@@ -10,6 +10,7 @@ pub mod origin;
 pub mod people;
 pub mod procfs;
 pub mod root;
+pub mod signals;
 pub mod users;
 pub mod watch;
 pub mod who;

@@ -24,7 +24,12 @@ pub struct Stat {
     pub start: u64,
     /// Resident pages.
     pub resident: u64,
+    /// Whether it is a thread of the kernel.
+    pub kernel: bool,
 }
+
+/// `PF_KTHREAD` of the kernel's `include/linux/sched.h`, in field 9.
+const KERNEL_THREAD: u32 = 0x0020_0000;
 
 /// Reads up to `max` bytes of a file into `buffer`, which it empties first.
 pub fn read(path: &str, max: u64, buffer: &mut Vec<u8>) -> Option<()> {
@@ -77,7 +82,8 @@ fn parse_stat(line: &str) -> Option<Stat> {
     // The first field after the name is field 3 of proc_pid_stat(5).
     let state = fields.next()?.chars().next()?;
     let ppid = fields.next()?.parse().ok()?;
-    let utime: u64 = fields.nth(9)?.parse().ok()?;
+    let flags: u32 = fields.nth(4)?.parse().ok()?;
+    let utime: u64 = fields.nth(4)?.parse().ok()?;
     let stime: u64 = fields.next()?.parse().ok()?;
     let start = fields.nth(6)?.parse().ok()?;
     let resident = fields.nth(1)?.parse::<i64>().ok()?;
@@ -88,6 +94,7 @@ fn parse_stat(line: &str) -> Option<Stat> {
         ticks: utime.saturating_add(stime),
         start,
         resident: resident.max(0).unsigned_abs(),
+        kernel: flags & KERNEL_THREAD != 0,
     })
 }
 
@@ -109,7 +116,12 @@ mod tests {
     fn a_name_may_hold_what_ends_a_name() {
         let line = "77 (a) b) (c) S 5 77 77 0 -1 4194304 102 0 0 0 30 12 0 0 20 0 1 0 139364 2998272 382 18446744073709551615";
         let stat = parse_stat(line).expect("a line");
-        assert_eq!(stat, Stat { name: "a) b) (c".into(), state: 'S', ppid: 5, ticks: 42, start: 139_364, resident: 382 });
+        assert_eq!(
+            stat,
+            Stat { name: "a) b) (c".into(), state: 'S', ppid: 5, ticks: 42, start: 139_364, resident: 382, kernel: false }
+        );
+        let thread = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 3 0 0 20 0 1 0 2 0 0 18446744073709551615";
+        assert!(parse_stat(thread).is_some_and(|stat| stat.kernel && stat.ticks == 3 && stat.start == 2));
         assert_eq!(parse_stat("77 (cut) S 5 77"), None);
         assert_eq!(parse_stat(""), None);
     }

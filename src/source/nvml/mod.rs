@@ -31,6 +31,7 @@ use crate::domain::{Device, DeviceId, Gpu, Header, MemoryKind, Missing, Period, 
 use crate::sampler::{Beat, Caller, Clock, Condition, Pacing, SampleSender, Studio, Watchdog, worker};
 use crate::source::host::people::People;
 use crate::source::host::root::Root;
+use crate::source::host::signals::Pidfds;
 use crate::source::host::watch::Watch;
 use crate::source::host::who::{self, Cards, WhoProbe};
 use crate::source::host::{self, HostProbe};
@@ -121,14 +122,19 @@ impl Source for NvmlSource {
         if let Some(pid) = missing {
             // Nobody may wait for it any more.
             let _ = opened.send(Err(unwatchable(Pid(pid))));
-            return SourceHandle { opened: receiver, stop, now: Arc::new(move || clock.now()) };
+            return SourceHandle {
+                opened: receiver,
+                stop,
+                now: Arc::new(move || clock.now()),
+                signaller: Box::new(Pidfds::default()),
+            };
         }
         let opening = Opening { options: self.options, studio, people, header };
         let failed = opened.clone();
         if let Err(error) = thread::Builder::new().name("open".into()).spawn(move || opening.run(&opened)) {
             let _ = failed.send(Err(load::no_device(format!("no thread can be started: {error}"), false)));
         }
-        SourceHandle { opened: receiver, stop, now: Arc::new(move || clock.now()) }
+        SourceHandle { opened: receiver, stop, now: Arc::new(move || clock.now()), signaller: Box::new(Pidfds::default()) }
     }
 }
 

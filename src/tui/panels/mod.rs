@@ -9,6 +9,7 @@ use super::look::Look;
 use super::world::World;
 
 mod answer;
+mod details;
 mod devices;
 mod finding;
 mod findings;
@@ -17,6 +18,8 @@ mod help;
 mod host;
 mod multiples;
 mod processes;
+mod prompt;
+pub mod signal;
 mod sort;
 mod status;
 mod strip;
@@ -63,12 +66,18 @@ pub enum PanelId {
     Findings,
     /// The selected thing in a sentence, and keys.
     Status,
+    /// All about the selected row.
+    Details,
+    /// The line that is typed.
+    Prompt,
     /// Everything, in three rows.
     Strip,
     /// What keys do.
     Help,
     /// What to sort by.
     Sort,
+    /// Which signal to send.
+    Signal,
     /// One finding in full.
     Finding,
 }
@@ -92,9 +101,12 @@ pub static PANELS: &[PanelInfo] = &[
     PanelInfo { id: PanelId::Processes, new: || Box::<processes::Processes>::default() },
     PanelInfo { id: PanelId::Findings, new: || Box::<findings::Findings>::default() },
     PanelInfo { id: PanelId::Status, new: || Box::new(status::Status) },
+    PanelInfo { id: PanelId::Details, new: || Box::<details::Details>::default() },
+    PanelInfo { id: PanelId::Prompt, new: || Box::new(prompt::Line) },
     PanelInfo { id: PanelId::Strip, new: || Box::<strip::Strip>::default() },
     PanelInfo { id: PanelId::Help, new: || Box::<help::Help>::default() },
     PanelInfo { id: PanelId::Sort, new: || Box::<sort::Sort>::default() },
+    PanelInfo { id: PanelId::Signal, new: || Box::<signal::Signal>::default() },
     PanelInfo { id: PanelId::Finding, new: || Box::<finding::FindingPanel>::default() },
 ];
 

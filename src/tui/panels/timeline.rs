@@ -1,5 +1,7 @@
 //! One card over time: the instrument.
 
+use std::sync::Arc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -15,7 +17,7 @@ use super::super::world::{World, gib};
 use super::Panel;
 use super::devices::{encode, round_step};
 use crate::domain::bytes::GIB;
-use crate::domain::{Bucket, Bytes, Finding, FullIn, Period, Series, Timestamp};
+use crate::domain::{Bucket, Bytes, Finding, FullIn, HolderView, Period, Series, Timestamp};
 
 /// The timeline.
 #[derive(Default)]
@@ -392,13 +394,35 @@ pub fn time_axis(world: &World<'_>, look: &Look, window: Window, plot: Rect, buf
     }
 }
 
-/// The selected process's part of the card, where the process list has the focus.
+/// The selected row's part of the card, where the process list has the focus: of a process, a job or what nobody holds.
 fn selected_share(look: &Look, card: &Card<'_>, window: Window) -> Option<(Vec<Bucket>, Slice)> {
-    let Some(RowKey::Holder(gpu, key)) = look.row.as_ref().filter(|_| look.focus == Focus::Processes) else { return None };
-    if *gpu != card.gpu() {
-        return None;
+    let row = look.row.as_ref().filter(|_| look.focus == Focus::Processes)?;
+    let view = card.view;
+    let holders = || view.holders.iter().flat_map(|list| list.iter()).chain(view.gone.iter());
+    match row {
+        RowKey::Holder(gpu, key) if *gpu == card.gpu() => {
+            let holder = holders().find(|holder| holder.key == *key)?;
+            Some((window.buckets(holder.series.as_ref()?), Slice::of(holder.relation())))
+        }
+        RowKey::Job(leader) => {
+            let of_job = |holder: &&Arc<HolderView>| {
+                holder.process.as_ref().and_then(|process| process.job.as_ref()).is_some_and(|job| job.leader == *leader)
+            };
+            let mut sum: Option<(Vec<Bucket>, Slice)> = None;
+            for holder in holders().filter(of_job) {
+                let Some(series) = &holder.series else { continue };
+                let buckets = window.buckets(series);
+                match &mut sum {
+                    None => sum = Some((buckets, Slice::of(holder.relation()))),
+                    Some((sum, _)) => sum.iter_mut().zip(buckets).for_each(|(sum, bucket)| *sum = sum.plus(bucket)),
+                }
+            }
+            sum
+        }
+        RowKey::Unattributed(gpu) if *gpu == card.gpu() && !view.unattributed.is_empty() => {
+            Some((window.buckets(&view.unattributed), Slice::Unattributed))
+        }
+        RowKey::Others(gpu) if *gpu == card.gpu() => Some((window.buckets(&view.others), Slice::Unknown)),
+        _ => None,
     }
-    let holders = card.view.holders.iter().flat_map(|list| list.iter()).chain(card.view.gone.iter());
-    let holder = holders.into_iter().find(|holder| holder.key == *key)?;
-    Some((window.buckets(holder.series.as_ref()?), Slice::of(holder.relation())))
 }

@@ -13,6 +13,11 @@ pub fn width(text: &str) -> u16 {
     u16::try_from(columns).unwrap_or(u16::MAX)
 }
 
+/// Adds to a text.
+pub fn say(text: &mut String, more: std::fmt::Arguments<'_>) {
+    std::fmt::Write::write_fmt(text, more).expect("a String takes every text");
+}
+
 /// The text, or its beginning and `…` where it is wider than `max` columns.
 pub fn fit(text: &str, max: u16) -> Cow<'_, str> {
     if width(text) <= max {
@@ -253,6 +258,15 @@ mod tests {
         assert_eq!(fit_clauses(text, 15), "GPU 0: 12.5 …");
         assert_eq!(fit_clauses(text, 11), "GPU 0: …");
         assert_eq!(fit_clauses(text, 2), "G…");
+    }
+
+    #[test]
+    fn text_is_wrapped_between_words() {
+        assert_eq!(wrap("python train.py --bs 64", 12), ["python", "train.py", "--bs 64"]);
+        assert_eq!(wrap("", 9), [""]);
+        assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrap("x 訓練します", 5), ["x", "訓練", "しま", "す"]);
+        assert!(wrap(&"x".repeat(100_000), 50).iter().all(|line| width(line) <= 50));
     }
 
     #[test]
