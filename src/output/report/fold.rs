@@ -200,7 +200,9 @@ impl Fold {
         let gone: Vec<Pid> = self.present.get(&gpu).map_or_else(Vec::new, |present| {
             present.keys().filter(|pid| !list.iter().any(|holder| holder.pid == **pid)).copied().collect()
         });
-        gone.into_iter().for_each(|pid| self.leave(gpu, pid));
+        for pid in gone {
+            self.leave(gpu, pid);
+        }
         for holder in list.iter() {
             self.seen.sizes_known |= holder.used.is_ok();
             if let Some(index) = self.row_of(t, gpu, holder.pid)
@@ -261,7 +263,9 @@ impl Fold {
     /// A key stands for another device from now on, or for none.
     fn leave_all(&mut self, gpu: Gpu) {
         let pids: Vec<Pid> = self.present.get(&gpu).map_or_else(Vec::new, |present| present.keys().copied().collect());
-        pids.into_iter().for_each(|pid| self.leave(gpu, pid));
+        for pid in pids {
+            self.leave(gpu, pid);
+        }
         let shape = self.monitor.analyst().shape(gpu);
         if let Some(row) = self.row(gpu) {
             row.shape = shape;
