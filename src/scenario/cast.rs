@@ -201,18 +201,16 @@ impl World {
     }
 
     fn job(&self, role: &Role<'_>, chain: &[Role<'_>], watched: Option<&Role<'_>>) -> Option<Arc<Job>> {
-        let own = |launcher| (launcher, role);
-        let (launcher, leader) = match watched {
-            Some(head) => (launcher::name(&head.link()).unwrap_or(launcher::TREE), head),
-            None => {
-                let links: Vec<Link<'_>> = std::iter::once(role).chain(chain).map(Role::link).collect();
-                match launcher::head(&links) {
-                    Some(head) => (head.launcher, chain.get(head.at.checked_sub(1)?)?),
-                    None if self.heads.contains(&self.base(role.pid)) => {
-                        own(launcher::name(&role.link()).unwrap_or(launcher::FORK))
-                    }
-                    None => return None,
+        let (launcher, leader) = if let Some(head) = watched {
+            (launcher::name(&head.link()).unwrap_or(launcher::TREE), head)
+        } else {
+            let links: Vec<Link<'_>> = std::iter::once(role).chain(chain).map(Role::link).collect();
+            match launcher::head(&links) {
+                Some(head) => (head.launcher, chain.get(head.at.checked_sub(1)?)?),
+                None if self.heads.contains(&self.base(role.pid)) => {
+                    (launcher::name(&role.link()).unwrap_or(launcher::FORK), role)
                 }
+                None => return None,
             }
         };
         Some(Arc::new(Job { leader: leader.key(), launcher: launcher.into(), command: Ok(leader.command()) }))
