@@ -91,8 +91,13 @@ fn handles(stream: &mut Stream) -> (Reading<Vec<OpenHandle>>, u32) {
 
 /// `once --json` of the binary.
 fn once(fake: &Fake, machine: &Machine, arguments: &[&str], uid: Option<u32>) -> Option<(String, Value)> {
+    once_as(fake, machine, arguments, uid, "")
+}
+
+/// The same with live processes in the place of the scenario's.
+fn once_as(fake: &Fake, machine: &Machine, arguments: &[&str], uid: Option<u32>, pids: &str) -> Option<(String, Value)> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
-    command.env_clear().env("LANG", "C.UTF-8").env("VRAMSCOPE_TEST_ROOT", machine.folder());
+    command.env_clear().env("FAKE_NVML_PIDS", pids).env("LANG", "C.UTF-8").env("VRAMSCOPE_TEST_ROOT", machine.folder());
     command.args(["once", "--json", "--timeout", "30s", "--nvml-lib"]).arg(&fake.path).args(arguments);
     if let Some(uid) = uid {
         command.uid(uid);
@@ -123,16 +128,14 @@ fn two_users_are_told_apart() {
     let mine = Live::sleep();
     let other = Live::start(Command::new("sleep").arg("600").uid(NOBODY));
     let server = Live::start(Command::new("sleep").arg0("/usr/lib/xorg/Xorg").arg("600"));
-    let graphics = format!(
-        "[[process]]\npid = {}\ncommand = \"x\"\nkind = \"G\"\non = [{{ phases = [{{ load = {{ to = \"90MiB\", in = \"0s\" }} }}] }}]\n",
-        server.pid()
-    );
-    let fake = Fake::stage(&cards(&[(mine.pid(), 0), (other.pid(), 1)], &graphics));
+    let graphics = "[[process]]\npid = 61002\ncommand = \"x\"\nkind = \"G\"\non = [{ phases = [{ load = { to = \"90MiB\", in = \"0s\" } }] }]\n";
+    let fake = Fake::stage(&cards(&[(61_000, 0), (61_001, 1)], graphics));
+    let pids = format!("61000={},61001={},61002={}", mine.pid(), other.pid(), server.pid());
     let machine = Machine::new(true);
     for live in [&mine, &other, &server] {
         machine.show(live.pid());
     }
-    let (_, root) = once(&fake, &machine, &[], None).unwrap();
+    let (_, root) = once_as(&fake, &machine, &[], None, &pids).unwrap();
     let told = |document: &Value, live: &Live| {
         let holder = holder(document, live.pid());
         let text = |field: &str| holder[field].as_str().unwrap_or("null").to_owned();
@@ -147,7 +150,7 @@ fn two_users_are_told_apart() {
     for folder in folders {
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let Some((_, nobody)) = once(&fake, &machine, &[], Some(NOBODY)) else {
+    let Some((_, nobody)) = once_as(&fake, &machine, &[], Some(NOBODY), &pids) else {
         println!("skipped: the second user may not run the program here");
         return;
     };
@@ -545,6 +548,28 @@ fn simulated_leftovers_are_found_by_their_open_nodes() {
     assert!(searches.len() >= 4 && searches.iter().all(|search| search == &[(61_301, vec![Gpu(1)])]), "{searches:?}");
     assert_eq!((&*known[&61_301].user.clone().unwrap(), known[&61_301].ppid.clone()), ("user1", Ok(Pid(1))));
     assert!(!bodies.iter().any(|body| matches!(body, SampleBody::Exit { pid: Pid(61_301), .. })));
+}
+
+#[test]
+fn what_a_simulated_leftover_keeps_goes_with_it() {
+    let mut stream = scenario::Stream::new(world("leftovers"), StreamOptions::default());
+    let mut until = |seconds: u64, kill: bool| -> (u64, usize) {
+        if kill {
+            let key = world("leftovers").handles(Timestamp::secs(50)).first().unwrap().key;
+            assert!(stream.kill(key, Timestamp::secs(52)) && !stream.kill(key, Timestamp::secs(53)), "once");
+        }
+        let (mut used, mut open) = (0, 0);
+        for sample in stream.by_ref().take_while(|sample| sample.t <= Timestamp::secs(seconds)) {
+            match sample.body {
+                SampleBody::Memory { gpu: Gpu(1), figures: Ok(figures) } => used = figures.used().0 >> 30,
+                SampleBody::Handles { list: Ok(list), .. } => open = list.len(),
+                _ => {}
+            }
+        }
+        (used, open)
+    };
+    assert_eq!(until(51, false), (21, 1));
+    assert_eq!(until(75, true), (0, 0), "the last one who had the node open is gone");
 }
 
 #[test]

@@ -108,6 +108,8 @@ pub struct Search {
     pub list: Reading<Arc<[OpenHandle]>>,
     /// How many could not be looked into.
     pub denied: u32,
+    /// Those found before that have ended.
+    pub ended: Vec<Pid>,
 }
 
 impl People {
@@ -262,7 +264,7 @@ impl People {
         let parted: Vec<(Pid, u64)> = self
             .lock()
             .iter()
-            .filter(|(_, entry)| entry.listed.is_empty())
+            .filter(|(_, entry)| entry.listed.is_empty() && entry.held)
             .filter_map(|(pid, entry)| Some((*pid, entry.process.key.start?)))
             .collect();
         let ended: Vec<Pid> =
@@ -349,7 +351,7 @@ impl People {
 
     /// Looks for processes that have a node open without standing in a list. `cards` are the numbers of nodes.
     pub fn search(&self, cards: &[(u32, Gpu)]) -> Search {
-        let nothing = |missing| Search { processes: Vec::new(), list: Err(missing), denied: 0 };
+        let nothing = |missing| Search { processes: Vec::new(), list: Err(missing), denied: 0, ended: Vec::new() };
         if !self.view.initial {
             return nothing(FOREIGN_PID);
         }
@@ -376,8 +378,16 @@ impl People {
             let gpus = cards.iter().filter(|(minor, _)| nodes.minors.contains(minor)).map(|(_, gpu)| *gpu).collect();
             list.push(OpenHandle { key: ProcessKey { pid, start: Some(stat.start) }, gpus, state: Ok(stat.state) });
         }
-        self.lock().retain(|pid, entry| entry.held || open.contains(pid));
-        Search { processes, list: Ok(list.into()), denied: found.denied }
+        let mut ended = Vec::new();
+        self.lock().retain(|pid, entry| {
+            let kept = entry.held || open.contains(pid);
+            if !kept {
+                ended.extend(entry.process.key.start.map(|start| (*pid, start)));
+            }
+            kept
+        });
+        let ended = ended.into_iter().filter(|(pid, start)| self.has_ended(*pid, *start)).map(|(pid, _)| pid).collect();
+        Search { processes, list: Ok(list.into()), denied: found.denied, ended }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Pid, Entry>> {
