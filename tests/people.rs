@@ -17,6 +17,7 @@ use vramscope::source::nvml::NvmlOptions;
 use crate::support::machine::{Machine, Text};
 use crate::support::nvml::{Fake, Stream};
 use crate::support::scenario::world;
+use crate::terminal::{self, Terminal};
 
 /// The user "nobody".
 const NOBODY: u32 = 65_534;
@@ -174,6 +175,27 @@ fn a_hostile_name_is_harmless() {
     assert_eq!(command.chars().count(), 4096);
     assert!(command.chars().all(|c| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{200b}')));
     assert!(!text.contains('\u{1b}') && !text.contains("\\u001b") && !text.contains('\u{202e}'));
+}
+
+#[test]
+fn a_hostile_name_does_nothing_to_a_terminal() {
+    let name = "evil\u{1b}]0;owned\u{7}\u{1b}[2J\u{1b}[31m\n\u{202e}txt.exe\u{9b}5m";
+    let live = Live::start(Command::new("/bin/sh").arg0(name).args(["-c", "sleep 600; :"]));
+    let fake = Fake::stage(&cards(&[(live.pid(), 0)], ""));
+    let machine = Machine::new(true);
+    machine.show(live.pid());
+    let mut command = terminal::vramscope(&["--nvml-lib"]);
+    command.arg(&fake.path);
+    command.env("VRAMSCOPE_TEST_ROOT", machine.folder());
+    let mut terminal = Terminal::start(command, 160, 40);
+    terminal.wait_for("evil·]0;owned··[2J·[31m··txt.exe·5m");
+    terminal.wait("harmless bytes", |output| {
+        let raw = String::from_utf8_lossy(&output.raw);
+        let hostile = ["\u{1b}]0;owned", "\u{202e}", "\u{9b}", "\u{7}", "\u{1b}[31m\n"];
+        output.raw.len() > 1000 && hostile.iter().all(|part| !raw.contains(part))
+    });
+    terminal.send("q");
+    assert_eq!(terminal.end().0, 0);
 }
 
 /// A parent with the name of a launcher, and four children that sleep; their pids.
