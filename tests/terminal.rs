@@ -19,6 +19,8 @@ const DEADLINE: Duration = Duration::from_mins(1);
 /// What came out of the terminal so far.
 pub struct Output {
     pub parser: vt100::Parser,
+    /// The bytes themselves.
+    pub raw: Vec<u8>,
     closed: bool,
 }
 
@@ -58,7 +60,7 @@ impl Terminal {
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser = vt100::Parser::default();
-        let output = Arc::new((Mutex::new(Output { parser, closed: false }), Condvar::new()));
+        let output = Arc::new((Mutex::new(Output { parser, raw: Vec::new(), closed: false }), Condvar::new()));
         let mut reader = pair.master.try_clone_reader().unwrap();
         let shared = Arc::clone(&output);
         let read = move || {
@@ -67,6 +69,7 @@ impl Terminal {
                 let count = reader.read(&mut buffer).unwrap_or(0);
                 let mut output = shared.0.lock().unwrap();
                 output.parser.process(&buffer[..count]);
+                output.raw.extend_from_slice(&buffer[..count]);
                 output.closed = count == 0;
                 shared.1.notify_all();
                 if count == 0 {
