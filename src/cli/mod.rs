@@ -75,10 +75,10 @@ pub enum Action {
     Demo(demo::Args),
     /// Print one snapshot as a table or JSON, then exit
     Once(once::Args),
-    /// Pick GPUs with headroom for a new job, and print them or run a command on them
-    Pick(pick::Args),
     /// Advice on GPU memory: list it, search it, or read one tip in full
     Tips(tips::Args),
+    /// Pick GPUs with headroom for a new job, and print them or run a command on them
+    Pick(pick::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -146,8 +146,8 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
         Action::Top => dashboard::run(&context),
         Action::Demo(args) => demo::run(&args, &context),
         Action::Once(args) => once::run(&args, &context),
-        Action::Pick(args) => pick::run(&args, &context),
         Action::Tips(args) => tips::run(&args),
+        Action::Pick(args) => pick::run(&args, &context),
         Action::Completions(args) => completions::run(&args),
         Action::Man => man::run(),
     };

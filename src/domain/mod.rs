@@ -10,6 +10,7 @@ pub mod device;
 pub mod finding;
 #[cfg(test)]
 mod fixture;
+pub mod forecast;
 pub mod framework;
 pub mod growth;
 pub mod history;

@@ -18,6 +18,9 @@ use strum::EnumCount;
 use super::look::{Layer, Look, Selection};
 use super::panels::PanelId;
 
+/// From this width on the findings stand beside the processes.
+const BESIDE: u16 = 110;
+
 /// The place of each panel; an empty one is not shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Layout([Rect; PanelId::COUNT]);
@@ -87,7 +90,10 @@ impl Layout {
         let rest = rows.left();
         // The timeline is the instrument and gets most, and all that the table (with its title, its heads and a row to
         // breathe) does not need; a title, an axis and six rows in between are the least.
-        let table = u16::try_from(rows_of_table).unwrap_or(u16::MAX).saturating_add(3 + u16::from(roomy));
+        // Findings beside the table need room for three or four, also where the table is short.
+        let beside = area.width >= BESIDE;
+        let least = if beside && roomy { 6 } else { 0 };
+        let table = u16::try_from(rows_of_table).unwrap_or(u16::MAX).max(least).saturating_add(3 + u16::from(roomy));
         let timeline = if look.large {
             rest
         } else {
@@ -100,7 +106,7 @@ impl Layout {
         }
         let lower = rows.take(rows.left());
         // The table's last column is free text: it gives room, and the findings stand beside their timeline's holders.
-        let beside = if area.width >= 110 { (area.width * 9 / 20).min(90) } else { 0 };
+        let beside = if beside { (area.width * 9 / 20).min(90) } else { 0 };
         self.0[PanelId::Processes as usize] = Rect { width: lower.width.saturating_sub(beside), ..lower };
         if beside > 0 {
             self.0[PanelId::Findings as usize] = Rect { x: lower.right() - beside + 2, width: beside - 2, ..lower };

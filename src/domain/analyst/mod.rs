@@ -1,9 +1,35 @@
 //! The analyst: a pure fold over the sample stream that says what it sees, and how close each device is to running out.
+//!
+//! Every device and each of its 16 largest holders is a [`signal`]: marks, turning points, jumps and steps. From them come
+//! the [`trend`] of the peak per cycle, the [`risk`], the findings of [`super::detect`], the [`shape`] and the anatomy.
+//! Nothing depends on the wall clock, on how samples are batched or on anything later.
+//!
+//! A reading costs a few compares; the real work is done when about a second is complete. A device takes at most 12 KiB and
+//! a holder 10 KiB; of all else there is a bounded number.
+
+mod card;
+mod envelope;
+mod held;
+mod loading;
+mod risk;
+mod shape;
+mod signal;
+mod trend;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Anatomy, DeviceState, Finding, Gpu, Pid, Risk, RiskLevel, Sample, SampleBody, Shape};
+use super::{
+    Anatomy, Bytes, DeviceState, Finding, Gpu, HostMemory, Period, Pid, Process, Relation, Risk, Sample, SampleBody, Shape,
+    Timestamp,
+};
+use card::Card;
+
+/// Devices and MIG instances that are followed.
+const CARDS: usize = 256;
+/// Processes whose facts are remembered.
+const PEOPLE: usize = 4_096;
 
 /// Something to be said from a sample.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,11 +40,47 @@ pub enum Said {
     Risk(Arc<Risk>),
 }
 
+/// A value at a time: MiB and seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) t: f64,
+    pub(crate) v: f64,
+}
+
+/// A rise of the ceiling.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Jump {
+    pub(crate) t: f64,
+    pub(crate) size: f64,
+}
+
 /// Folds samples into findings, risk, shapes and anatomy. What is said at a time depends on the samples up to it alone.
 #[derive(Debug, Default)]
 pub struct Analyst {
-    risks: BTreeMap<Gpu, Arc<Risk>>,
+    pub(crate) cards: BTreeMap<Gpu, Card>,
+    people: BTreeMap<Pid, Arc<Process>>,
+    host: Option<HostMemory>,
     jobs: BTreeMap<Pid, Arc<Risk>>,
+}
+
+/// A size in MiB.
+pub(crate) fn mib(bytes: Bytes) -> f64 {
+    bytes.0 as f64 / 1_048_576.0
+}
+
+/// A size from MiB; none is negative.
+pub(crate) fn size(mib: f64) -> Bytes {
+    Bytes((mib.max(0.0) * 1_048_576.0) as u64)
+}
+
+/// A moment from seconds.
+pub(crate) fn moment(seconds: f64) -> Timestamp {
+    Timestamp((seconds.max(0.0) * 1e6) as u64)
+}
+
+/// A span from seconds.
+pub(crate) fn span(seconds: f64) -> Period {
+    Period((seconds.max(0.0) * 1e6) as u64)
 }
 
 impl Analyst {
@@ -29,31 +91,110 @@ impl Analyst {
 
     /// Takes one sample, and pushes what is to be said from it.
     pub fn observe(&mut self, sample: &Sample, said: &mut Vec<Said>) {
-        let _ = said;
+        let t = sample.t;
         match &sample.body {
-            SampleBody::Memory { gpu, figures: Ok(figures) } => {
-                let risk = Risk {
-                    t: sample.t,
-                    gpu: *gpu,
-                    level: RiskLevel::Ok,
-                    full_in: None,
-                    job: None,
-                    headroom: Some(figures.free),
-                    request: None,
-                    reason: Arc::from(""),
-                };
-                self.risks.insert(*gpu, Arc::new(risk));
+            SampleBody::Device(device) => {
+                let room = self.cards.len() < CARDS;
+                match self.cards.get_mut(&device.gpu) {
+                    Some(card) if card.device.id == device.id => card.rebind(device),
+                    Some(card) => *card = Card::new(device, self.host),
+                    None if room => {
+                        self.cards.insert(device.gpu, Card::new(device, self.host));
+                    }
+                    None => {}
+                }
             }
-            SampleBody::State { gpu: Some(gpu), state: DeviceState::Lost, .. } => {
-                self.risks.remove(gpu);
+            SampleBody::Process(process) => self.bind(process),
+            SampleBody::Memory { gpu, figures } => {
+                if let Some(card) = self.cards.get_mut(gpu)
+                    && card.memory(t, figures)
+                {
+                    self.beat(t, *gpu, said);
+                } else {
+                    self.level(t, *gpu, said);
+                }
             }
-            _ => {}
+            SampleBody::Holders { gpu, list } => {
+                if let Some(card) = self.cards.get_mut(gpu)
+                    && card.list(t, list.as_ref().ok().map(|list| &**list), &self.people)
+                {
+                    self.beat(t, *gpu, said);
+                }
+            }
+            SampleBody::Usage(usage) => {
+                if let Some(card) = self.cards.get_mut(&usage.gpu) {
+                    card.usage(t, usage);
+                }
+            }
+            SampleBody::Host(host) => {
+                self.host = Some(*host);
+                let pressed: Vec<Gpu> = self.cards.values_mut().filter_map(|card| card.host(t, host)).collect();
+                for gpu in pressed {
+                    self.beat(t, gpu, said);
+                }
+            }
+            SampleBody::State { gpu: Some(gpu), state, .. } => {
+                if let Some(card) = self.cards.get_mut(gpu) {
+                    card.state(*state);
+                    if *state == DeviceState::Lost {
+                        self.level(t, *gpu, said);
+                    }
+                }
+            }
+            SampleBody::Gap { gpu, .. } => {
+                if let Some(card) = self.cards.get_mut(gpu) {
+                    card.gap();
+                }
+            }
+            SampleBody::Exit { pid, .. } => {
+                self.people.remove(pid);
+            }
+            SampleBody::Header(_)
+            | SampleBody::Handles { .. }
+            | SampleBody::State { gpu: None, .. }
+            | SampleBody::Health(_)
+            | SampleBody::Mark(_) => {}
         }
+    }
+
+    fn bind(&mut self, process: &Arc<Process>) {
+        if self.people.len() >= PEOPLE && !self.people.contains_key(&process.key.pid) {
+            let held = |pid: &Pid| self.cards.values().any(|card| card.holds(*pid));
+            let gone: Vec<Pid> = self.people.keys().filter(|pid| !held(pid)).copied().collect();
+            for pid in gone {
+                self.people.remove(&pid);
+            }
+            if self.people.len() >= PEOPLE {
+                return;
+            }
+        }
+        self.people.insert(process.key.pid, Arc::clone(process));
+    }
+
+    /// About a second of a device is complete.
+    fn beat(&mut self, t: Timestamp, gpu: Gpu, said: &mut Vec<Said>) {
+        if let Some(card) = self.cards.get_mut(&gpu) {
+            card.beat(t);
+        }
+        self.level(t, gpu, said);
+    }
+
+    /// Judges the risk at a reading.
+    fn level(&mut self, t: Timestamp, gpu: Gpu, said: &mut Vec<Said>) {
+        let Some(card) = self.cards.get_mut(&gpu) else { return };
+        if let Some(risk) = card.judge(t, &self.people) {
+            said.push(Said::Risk(risk));
+            self.say_jobs(gpu, said);
+        }
+    }
+
+    fn say_jobs(&mut self, gpu: Gpu, said: &mut Vec<Said>) {
+        let _ = (gpu, said);
     }
 
     /// The risk of a device or MIG instance now, at most a second old; none while nothing is known of it.
     pub fn risk(&self, gpu: Gpu) -> Option<&Arc<Risk>> {
-        self.risks.get(&gpu)
+        self.cards.get(&gpu)?.risk()
     }
 
     /// The risk of each job on its tightest device.
@@ -63,14 +204,12 @@ impl Analyst {
 
     /// The one word for a device's series so far.
     pub fn shape(&self, gpu: Gpu) -> Shape {
-        let _ = gpu;
-        Shape::Unknown
+        self.cards.get(&gpu).map_or(Shape::Unknown, Card::shape)
     }
 
     /// The one word for a holder's series on a device so far.
     pub fn holder_shape(&self, gpu: Gpu, pid: Pid) -> Shape {
-        let _ = (gpu, pid);
-        Shape::Unknown
+        self.cards.get(&gpu).map_or(Shape::Unknown, |card| card.holder_shape(pid))
     }
 
     /// Where the memory of a process on a device goes, as far as its phases were seen.
@@ -78,4 +217,9 @@ impl Analyst {
         let _ = (gpu, pid);
         None
     }
+}
+
+/// Whether the one is of the watched job.
+fn is_job(people: &BTreeMap<Pid, Arc<Process>>, pid: Pid) -> bool {
+    people.get(&pid).is_some_and(|process| process.relation == Relation::Job)
 }

@@ -50,7 +50,7 @@ pub const KINDS: &[Kind] = &[
     // Growth that ends in an OOM.
     kind("leak of 2 MiB segments", 4, |dice, plan| leak(dice, plan, |_, _| 2.0)),
     kind("leak of 20 MiB segments", 4, |dice, plan| leak(dice, plan, |_, room| (room / 10.0).min(20.0))),
-    kind("leak of big blocks", 3, |dice, plan| leak(dice, plan, |dice, room| room / dice.range(8.0, 30.0))),
+    kind("leak of big blocks", 3, |dice, plan| leak(dice, plan, |dice, room| room / dice.range(4.0, 25.0))),
     kind("leak with evaluations", 2, leak_with_rests),
     kind("leak per epoch", 3, leak_per_epoch),
     kind("accelerating growth", 3, accelerating),
@@ -58,6 +58,7 @@ pub const KINDS: &[Kind] = &[
     kind("leak after a long plateau", 3, leak_after_plateau),
     kind("leak with partial resets", 2, leak_with_resets),
     kind("sawtooth and leak", 4, sawtooth_and_leak),
+    kind("leak under spikes", 3, leak_under_spikes),
     kind("evaluation jump, then leak", 2, steps_and_leak),
     kind("staircase of fragmentation", 3, fragmentation),
     kind("KV cache of one long context", 3, kv_cache),
@@ -201,6 +202,9 @@ fn leak_on(dice: &Dice, plan: &mut Plan, gpu: usize, shape: fn(&Dice, f64) -> f6
     change(dice, &mut growth);
     growth.write(dice, &mut script, END);
     script.program.catches = dice.chance(0.1);
+    if dice.chance(0.25) {
+        script.program.slack = usable * dice.range(0.003, 0.04);
+    }
     let main = plan.run(script);
     plan.judge(LEAK, main, LEAK);
     plan.end = END;
@@ -233,7 +237,7 @@ fn leak_per_epoch(dice: &Dice, plan: &mut Plan) {
         |_, _| 2.0,
         |dice, growth| {
             growth.seconds = growth.seconds.max(60.0);
-            growth.step = growth.seconds / dice.range(6.0, 14.0);
+            growth.step = growth.seconds / dice.range(4.5, 14.0);
             growth.noise = dice.pick(&[0.0, 0.05]);
         },
     );
@@ -271,7 +275,7 @@ fn leak_with_resets(dice: &Dice, plan: &mut Plan) {
     let gpu = plan.card(dice);
     leak_on(dice, plan, gpu, small, |dice, growth| {
         let every = growth.seconds / dice.range(4.0, 10.0);
-        growth.resets = Some((every, dice.range(0.05, 0.25)));
+        growth.resets = Some((every, dice.range(0.1, 0.6)));
     });
     plan.judge(TEETH_LEAK, 0, TEETH_LEAK);
 }
@@ -298,6 +302,42 @@ fn sawtooth_and_leak(dice: &Dice, plan: &mut Plan) {
         tooth(dice, &mut script, top, period * dice.range(0.95, 1.05));
         let leaked = per_cycle * (script.t - begin) / period;
         script.to(base + (leaked / 2.0).floor() * 2.0);
+    }
+    let main = plan.run(script);
+    plan.judge(TEETH_LEAK, main, TEETH_LEAK);
+    plan.end = END;
+    plan.tail(dice);
+}
+
+/// The floor leaks; what fails is the peak of a checkpoint or an evaluation that gives its memory back.
+fn leak_under_spikes(dice: &Dice, plan: &mut Plan) {
+    let gpu = plan.card(dice);
+    let usable = plan.usable(gpu);
+    let floor = usable * dice.range(0.2, 0.5);
+    let height = (usable - floor) * dice.range(0.15, 0.5);
+    let seconds = dice.log(60.0, 1_200.0);
+    let every = seconds / dice.range(8.0, 40.0);
+    let role = Role::training(dice);
+    let mut script = attached(dice, role, gpu, floor);
+    let (begin, base) = (script.t + dice.log(5.0, 100.0), script.level);
+    script.t = begin;
+    script.program.grows = Some(begin);
+    let rate = (usable - floor - height) / seconds;
+    let (mut spike, step) = (begin + every, step(dice, seconds));
+    while script.t - begin < seconds * 1.5 {
+        script.pass(step);
+        let level = base + rate * (script.t - begin);
+        if pages(level) > script.level {
+            script.to(level);
+        }
+        if script.t >= spike {
+            spike += every * dice.range(0.9, 1.1);
+            let floor = script.level;
+            let (up, pieces) = (dice.log(0.05, 2.0).min(every / 5.0), dice.int(1, 5));
+            let top = floor + height * dice.range(0.95, 1.0);
+            script.ramp(dice, top, up, pieces);
+            script.pass(dice.log(0.1, 8.0).min(every / 5.0)).to(floor);
+        }
     }
     let main = plan.run(script);
     plan.judge(TEETH_LEAK, main, TEETH_LEAK);
@@ -579,7 +619,7 @@ fn optimizer_fails(dice: &Dice, plan: &mut Plan) {
 
 fn steady_training(dice: &Dice, plan: &mut Plan) {
     let gpu = plan.card(dice);
-    let (level, plateau) = (plan.usable(gpu) * dice.range(0.1, 0.8), dice.log(120.0, 1_500.0));
+    let (level, plateau) = (plan.usable(gpu) * dice.range(0.1, 0.8), dice.log(90.0, 900.0));
     let script = steady(dice, gpu, level, plateau);
     plan.end = script.t;
     let main = plan.run(script);
@@ -589,7 +629,7 @@ fn steady_training(dice: &Dice, plan: &mut Plan) {
 fn idle(dice: &Dice, plan: &mut Plan) {
     plan.card(dice);
     plan.shapes = IDLE;
-    plan.end = dice.log(120.0, 900.0);
+    plan.end = dice.log(90.0, 600.0);
 }
 
 fn slow_leak(dice: &Dice, plan: &mut Plan) {
@@ -631,7 +671,7 @@ fn workers(dice: &Dice, plan: &mut Plan) {
 
 fn rank0(dice: &Dice, plan: &mut Plan) {
     let ranks = dice.pick(&[2_usize, 4, 8]);
-    plan.end = dice.log(120.0, 900.0);
+    plan.end = dice.log(90.0, 600.0);
     let block = dice.range(400.0, 900.0);
     for _ in 0..ranks {
         plan.card(dice);
@@ -651,7 +691,7 @@ fn rank0(dice: &Dice, plan: &mut Plan) {
 }
 
 fn imbalance(dice: &Dice, plan: &mut Plan) {
-    plan.end = dice.log(120.0, 900.0);
+    plan.end = dice.log(90.0, 600.0);
     for n in 0..dice.pick(&[2, 4]) {
         let gpu = plan.card(dice);
         let share = if n == 0 { dice.range(0.7, 0.9) } else { dice.range(0.05, 0.4) };
@@ -683,7 +723,7 @@ fn spikes_to(dice: &Dice, plan: &mut Plan, low: f64, top: f64) {
     let gpu = plan.card(dice);
     let usable = plan.usable(gpu);
     let mut script = steady(dice, gpu, usable * low, 20.0);
-    plan.end = script.t + dice.log(300.0, 1_200.0);
+    plan.end = script.t + dice.log(150.0, 900.0);
     while script.t < plan.end - 40.0 {
         let floor = script.level;
         script.pass(20.0 + dice.wait(40.0));
@@ -794,7 +834,7 @@ fn short_jobs(dice: &Dice, plan: &mut Plan) {
 
 fn unified_pool(dice: &Dice, plan: &mut Plan) {
     let gpu = unified(dice, plan);
-    plan.end = dice.log(120.0, 900.0);
+    plan.end = dice.log(90.0, 600.0);
     let (role, level) = (Role::server(dice), plan.usable(gpu) * dice.range(0.3, 0.8));
     let mut script = attached(dice, role, gpu, level);
     script.work(dice, plan.end, 40.0);
@@ -835,7 +875,7 @@ fn serve(dice: &Dice, script: &mut Script, until: f64) {
 fn pool_95(dice: &Dice, plan: &mut Plan) {
     let share = dice.pick(&[0.9, 0.9, 0.92, 0.95]);
     let (mut script, _) = server(dice, plan, share);
-    plan.end = script.t + dice.log(120.0, 1_200.0);
+    plan.end = script.t + dice.log(60.0, 500.0);
     serve(dice, &mut script, plan.end);
     let main = plan.run(script);
     plan.judge(POOL, main, POOL);
@@ -848,7 +888,7 @@ fn tensorflow(dice: &Dice, plan: &mut Plan) {
     let mut script = Script::new(dice, Role::mine("python tf_train.py"), gpu, start);
     script.context(dice);
     script.to(usable * dice.range(0.945, 0.99));
-    let until = script.t + dice.log(120.0, 1_200.0);
+    let until = script.t + dice.log(60.0, 500.0);
     script.work(dice, until, 60.0);
     plan.end = script.t;
     let main = plan.run(script);
@@ -915,7 +955,7 @@ fn graph_capture(dice: &Dice, plan: &mut Plan) {
     script.pass(dice.log(1.0, 20.0)).busy(60.0);
     let (seconds, steps) = (dice.log(4.0, 45.0), dice.int(10, 70));
     script.ramp(dice, top, seconds, steps);
-    plan.end = script.t + dice.log(60.0, 900.0);
+    plan.end = script.t + dice.log(60.0, 500.0);
     serve(dice, &mut script, plan.end);
     let main = plan.run(script);
     plan.judge(POOL, main, POOL);
@@ -926,7 +966,7 @@ fn staircase(dice: &Dice, plan: &mut Plan) {
     let usable = plan.usable(gpu);
     let (low, top) = (usable * dice.range(0.3, 0.7), usable * dice.range(0.85, 0.97));
     let mut script = steady(dice, gpu, low, 3.0);
-    plan.end = script.t + dice.log(200.0, 1_500.0);
+    plan.end = script.t + dice.log(120.0, 1_200.0);
     let step = dice.log(0.2, 3.0);
     records(dice, &mut script, top, step, plan.end);
     let main = plan.run(script);
@@ -984,7 +1024,7 @@ fn warmup(dice: &Dice, plan: &mut Plan) {
         script.pass(wait).add((grow / segments as f64 / 20.0).ceil() * 20.0);
         wait *= dice.range(1.05, 1.5);
     }
-    let until = script.t + dice.log(120.0, 900.0);
+    let until = script.t + dice.log(60.0, 500.0);
     script.work(dice, until, 93.0);
     plan.end = script.t;
     let main = plan.run(script);
@@ -995,7 +1035,7 @@ fn full_flat(dice: &Dice, plan: &mut Plan) {
     let gpu = plan.card(dice);
     let (role, level) = (Role::training(dice), plan.usable(gpu) * dice.range(0.97, 0.997));
     let mut script = attached(dice, role, gpu, level);
-    plan.end = dice.log(120.0, 1_200.0);
+    plan.end = dice.log(90.0, 600.0);
     script.work(dice, plan.end, 96.0);
     let main = plan.run(script);
     plan.judge(LOADED, main, LOADED);
@@ -1007,7 +1047,7 @@ fn wander(dice: &Dice, plan: &mut Plan) {
     let (low, high) = (usable * dice.range(0.82, 0.86), usable * dice.range(0.89, 0.93));
     let role = Role::mine("python serve_vlm.py");
     let mut script = attached(dice, role, gpu, low + (high - low) * dice.unit());
-    plan.end = dice.log(300.0, 1_500.0);
+    plan.end = dice.log(150.0, 900.0);
     let (every, size) = (dice.log(0.5, 20.0), (high - low) * dice.range(0.1, 0.4));
     while script.t < plan.end {
         script.pass(dice.wait(every)).busy(dice.range(30.0, 95.0));
@@ -1023,7 +1063,7 @@ fn training_95(dice: &Dice, plan: &mut Plan) {
     let (role, start) = (Role::training(dice), dice.range(0.5, 20.0));
     let level = plan.usable(gpu) * dice.range(0.92, 0.97);
     let mut script = training(dice, role, gpu, start, level);
-    let until = script.t + dice.log(120.0, 900.0);
+    let until = script.t + dice.log(60.0, 500.0);
     script.work(dice, until, 96.0);
     plan.end = script.t;
     let main = plan.run(script);
@@ -1036,7 +1076,7 @@ fn requests(dice: &Dice, plan: &mut Plan) {
     let (weights, top) = (usable * dice.range(0.3, 0.7), usable * dice.range(0.86, 0.93));
     let role = Role::mine("python chat_server.py");
     let mut script = attached(dice, role, gpu, weights);
-    plan.end = dice.log(300.0, 1_500.0);
+    plan.end = dice.log(150.0, 900.0);
     let length = dice.log(8.0, 70.0);
     while script.t < plan.end {
         script.busy(0.0).pass(dice.wait(3.0)).busy(90.0);
