@@ -78,6 +78,10 @@ impl Signal {
 
     /// Enter on the question whether really: No unless said otherwise.
     fn decide(&mut self, signal: Number, look: &mut Look) {
+        if self.choices.height < 2 {
+            look.note = Some("Not sent: the screen is too small to show the question.".to_owned());
+            return;
+        }
         let yes = match self.typed.as_deref() {
             Some(typed) if typed != WORD && !typed.is_empty() => {
                 look.note = Some(format!("Not sent: type the word {WORD}, or Esc goes back."));
