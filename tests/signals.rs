@@ -178,7 +178,12 @@ fn a_job_is_signalled_as_a_whole_with_its_head() {
     assert_eq!(pids, [6_000, 7_001, 7_002], "the unknown one is not even held");
     has(
         &mut screen,
-        &["3 processes of ", "12.0 GiB on GPU 0", "6000 ", "7001  user-7001", "7003  train-7003.py: its pid may mean"],
+        &[
+            "3 processes of user-7001, user-7002: 12.0 GiB on GPU 0",
+            "6000  train.py: holds no memory itself",
+            "7001  user-7001",
+            "7003  train-7003.py: its pid may mean",
+        ],
     );
     for key in ["enter", "down"] {
         press(&mut screen, key);

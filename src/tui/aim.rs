@@ -120,9 +120,9 @@ impl Aim {
         self.targets.iter().filter(|target| !matches!(target.answer, Answer::Refused(_)))
     }
 
-    /// Their users, without repetition.
+    /// Their users, without repetition; the head of a job whose processes have several is left out.
     pub fn users(&self) -> BTreeSet<&str> {
-        self.reachable().map(Target::user).collect()
+        self.reachable().filter(|target| target.process.is_some() || target.user.is_some()).map(Target::user).collect()
     }
 
     /// The cards they hold memory on.
