@@ -99,6 +99,7 @@ fn options(context: &Context) -> DashboardOptions {
         palette: Palette::resolve(settings.color, &context.env),
         ascii: settings.ascii.unwrap_or(!is_utf8(&context.env)),
         mouse: settings.mouse,
+        graphics: settings.graphics,
         timezone: if settings.utc { TimeZone::UTC } else { TimeZone::system() },
         cuda: context.env.cuda().map(|visible| CudaView {
             visible,

@@ -8,7 +8,7 @@
 //! | 1 | failure |
 //! | 2 | usage error, bad configuration, unreadable input |
 //! | 3 | no usable NVIDIA driver or device, or it does not answer |
-//! | 4 | `pick`: no device has that headroom |
+//! | 4 | the recording is damaged, what could be read was used; `pick`: no device has that headroom |
 //! | other | that of the command after `--` |
 
 pub mod args;
@@ -24,6 +24,7 @@ pub mod once;
 pub mod open;
 pub mod pick;
 pub mod print;
+pub mod report;
 pub mod tips;
 
 use std::ffi::OsString;
@@ -31,9 +32,12 @@ use std::ffi::OsString;
 use clap::{FromArgMatches, Subcommand};
 
 use crate::config::{ConfigError, Environment, Layers, Settings, SourceName};
+use crate::output::report::Unusable;
 use crate::scenario::ScenarioError;
 use crate::source::{SourceError, SourceErrorKind, nvml};
+use crate::timeline::ReadError;
 use crate::tui::Theme;
+use report::OutputError;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +50,7 @@ pub enum Exit {
     Usage,
     /// There is no driver or device, or it does not answer.
     NoDriver,
-    /// What was found is not enough.
+    /// The recording is damaged and what could be read was used; what was found is not enough.
     Incomplete,
     /// As the command that was run.
     Status(u8),
@@ -75,10 +79,12 @@ pub enum Action {
     Demo(demo::Args),
     /// Print one snapshot as a table or JSON, then exit
     Once(once::Args),
-    /// Advice on GPU memory: list it, search it, or read one tip in full
-    Tips(tips::Args),
     /// Pick GPUs with headroom for a new job, and print them or run a command on them
     Pick(pick::Args),
+    /// Report on a recording: peaks, who grew, what was found
+    Report(report::Args),
+    /// Advice on GPU memory: list it, search it, or read one tip in full
+    Tips(tips::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -146,8 +152,9 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
         Action::Top => dashboard::run(&context),
         Action::Demo(args) => demo::run(&args, &context),
         Action::Once(args) => once::run(&args, &context),
-        Action::Tips(args) => tips::run(&args),
         Action::Pick(args) => pick::run(&args, &context),
+        Action::Report(args) => report::run(&args, &context),
+        Action::Tips(args) => tips::run(&args),
         Action::Completions(args) => completions::run(&args),
         Action::Man => man::run(),
     };
@@ -174,6 +181,12 @@ fn exit_of(error: &anyhow::Error) -> Exit {
                 SourceErrorKind::Driver => Exit::NoDriver,
                 SourceErrorKind::Setting(_) => Exit::Usage,
             };
+        }
+        if let Some(OutputError::Io { .. }) = cause.downcast_ref::<OutputError>() {
+            return Exit::Failure;
+        }
+        if cause.is::<ReadError>() || cause.is::<Unusable>() || cause.is::<OutputError>() {
+            return Exit::Usage;
         }
         if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() || cause.is::<tips::NoTip>() {
             return Exit::Usage;

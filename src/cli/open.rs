@@ -79,5 +79,5 @@ fn demo(settings: &Settings, name: Option<&str>, visible: Option<&Visible>) -> a
     };
     let scenario = Scenario::load(name).map_err(named)?;
     let source = DemoSource::new(&scenario, settings.speed, options)?;
-    Ok(Box::new(source.choose(&Selection::new(&settings.gpus), visible)?))
+    Ok(Box::new(source.choose(&Selection::new(&settings.gpus), visible)?.watch(&settings.pid)?))
 }

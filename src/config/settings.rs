@@ -119,6 +119,9 @@ settings! {
     /// Take the mouse for clicks and the wheel
     mouse: bool = ("mouse", "BOOL", "true", "VRAMSCOPE_MOUSE");
 
+    /// Show processes that use a card for graphics alone
+    graphics: bool = ("graphics", "BOOL", "true", "VRAMSCOPE_GRAPHICS");
+
     /// Show the wall clock in UTC instead of the local time zone
     utc: bool = ("utc", "BOOL", "false", "VRAMSCOPE_UTC");
 

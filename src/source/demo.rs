@@ -9,7 +9,7 @@ use std::thread;
 use super::selection::{Seen, Selection, gpu_of};
 use super::{Source, SourceError, SourceErrorKind, SourceHandle};
 use crate::domain::cuda::{Unit, Visible};
-use crate::domain::{Gpu, Period, ProcessKey, Refusal, Sample, Sent, Signal, Signaller, Timestamp, Wall};
+use crate::domain::{Gpu, Period, Pid, ProcessKey, Refusal, Sample, Sent, Signal, Signaller, Timestamp, Wall};
 use crate::sampler::{Clock, SampleSender};
 use crate::scenario::{Place, Scenario, ScenarioError, Stream, StreamOptions, World};
 
@@ -24,6 +24,8 @@ pub struct DemoSource {
     options: StreamOptions,
     /// The devices that are played; none for all.
     chosen: Option<HashSet<Gpu>>,
+    /// The heads of the process trees that are watched.
+    watched: Vec<Pid>,
 }
 
 impl DemoSource {
@@ -32,7 +34,7 @@ impl DemoSource {
     pub fn new(scenario: &Scenario, speed: f64, options: StreamOptions) -> Result<Self, ScenarioError> {
         // NaN counts as real time.
         let speed = if speed.is_nan() { 1.0 } else { speed.clamp(1e-3, 1e3) };
-        Ok(Self { world: Arc::new(World::new(scenario)?), speed, options, chosen: None })
+        Ok(Self { world: Arc::new(World::new(scenario)?), speed, options, chosen: None, watched: Vec::new() })
     }
 
     /// Plays the chosen devices alone, and of these those that `visible` shows to CUDA.
@@ -61,6 +63,19 @@ impl DemoSource {
         self.chosen = Some(chosen);
         Ok(self)
     }
+
+    /// Watches the trees of these processes as the job.
+    ///
+    /// # Errors
+    /// The scenario has no such process when the viewer comes.
+    pub fn watch(mut self, pids: &[Pid]) -> Result<Self, SourceError> {
+        let now = Timestamp(self.world.scenario().preroll().0);
+        if let Some(pid) = pids.iter().find(|pid| !self.world.has(**pid, now)) {
+            return Err(SourceError::unwatchable(*pid));
+        }
+        self.watched = pids.to_vec();
+        Ok(self)
+    }
 }
 
 /// The cards of a scenario as CUDA sees them.
@@ -87,7 +102,7 @@ impl Source for DemoSource {
         let speed = self.speed;
         let now = move || Timestamp(preroll.0.saturating_add((clock.now().0 as f64 * speed) as u64));
         let created = Wall(clock.created().0.saturating_sub_unsigned(preroll.0));
-        let stream = Stream::new(Arc::clone(&self.world), StreamOptions { created, ..self.options });
+        let stream = Stream::new(Arc::clone(&self.world), StreamOptions { created, ..self.options }).watching(&self.watched);
         let kills = Kills::default();
         let signaller =
             Simulated { world: Arc::clone(&self.world), now: Box::new(now), kills: Arc::clone(&kills), held: Vec::new() };

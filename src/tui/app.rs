@@ -52,12 +52,14 @@ impl App {
     /// A dashboard that has seen nothing yet.
     pub fn new(options: DashboardOptions) -> Self {
         let styles = Styles::new(&options.theme, options.palette);
+        let mut look = Look::new();
+        look.graphics = options.graphics;
         Self {
             options,
             styles,
             keymap: Keymap::new(),
             theme: None,
-            look: Look::new(),
+            look,
             snapshot: Arc::default(),
             now: Timestamp::ZERO,
             frozen: None,

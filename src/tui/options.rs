@@ -16,6 +16,8 @@ pub struct DashboardOptions {
     pub ascii: bool,
     /// Whether to ask the terminal for mouse events; without, its own selection works.
     pub mouse: bool,
+    /// Whether to show processes that use a card for graphics alone, to begin with.
+    pub graphics: bool,
     /// For the clock and the time axis.
     pub timezone: jiff::tz::TimeZone,
     /// Who switched signals off, where they are: the option, the variable or the line of the file.
@@ -70,6 +72,7 @@ impl Default for DashboardOptions {
             palette: Palette::Ansi16,
             ascii: false,
             mouse: true,
+            graphics: true,
             timezone: jiff::tz::TimeZone::UTC,
             read_only: None,
             cuda: None,

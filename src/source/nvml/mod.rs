@@ -36,7 +36,7 @@ use crate::source::host::signals::Pidfds;
 use crate::source::host::watch::Watch;
 use crate::source::host::who::{self, Cards, WhoProbe};
 use crate::source::host::{self, HostProbe};
-use crate::source::{Source, SourceError, SourceErrorKind, SourceHandle};
+use crate::source::{Source, SourceError, SourceHandle};
 use calls::{Call, NAMES};
 use card::Card;
 use fault::Fault;
@@ -125,7 +125,7 @@ impl Source for NvmlSource {
         let (opened, receiver) = channel();
         if let Some(pid) = missing {
             // Nobody may wait for it any more.
-            let _ = opened.send(Err(unwatchable(Pid(pid))));
+            let _ = opened.send(Err(SourceError::unwatchable(Pid(pid))));
             return SourceHandle {
                 opened: receiver,
                 stop,
@@ -268,16 +268,6 @@ impl Opening {
             card.introduce();
         }
         Ok(())
-    }
-}
-
-/// A pid that nobody has can't be watched.
-fn unwatchable(pid: Pid) -> SourceError {
-    SourceError {
-        kind: SourceErrorKind::Setting("pid"),
-        what: format!("there is no process {pid}"),
-        why: "it can't be watched".into(),
-        fix: "Name a process that runs, by its number here (`pgrep -f train.py`); it may hold no memory yet.".into(),
     }
 }
 
