@@ -2,6 +2,7 @@
 
 pub mod analyst;
 pub mod bytes;
+pub mod detect;
 pub mod device;
 pub mod finding;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::signal::{Scale, Signal};
 use super::trend::Trend;
-use crate::domain::{Holder, HolderKind, Pid, Process};
+use crate::domain::{Anatomy, Holder, HolderKind, Pid, Process};
 
 /// A process on a device.
 #[derive(Clone, Debug)]
@@ -24,6 +24,10 @@ pub(crate) struct Held {
     pub(crate) gone: Option<f64>,
     /// Its newest size.
     pub(crate) used: Option<f64>,
+    /// What it held within its first two seconds: the context and libraries.
+    pub(crate) context: Option<f64>,
+    /// Its parts, as far as they were seen.
+    pub(crate) anatomy: Anatomy,
     /// Percent of the device's time that it used last.
     pub(crate) busy: Option<f32>,
 }
@@ -41,6 +45,8 @@ impl Held {
             born_here,
             gone: None,
             used: None,
+            context: None,
+            anatomy: Anatomy::default(),
             busy: None,
         }
     }
@@ -48,6 +54,10 @@ impl Held {
     /// Takes a size; whether about a second is complete.
     pub(crate) fn push(&mut self, t: f64, used: Option<f64>, scale: &Scale) {
         self.used = used;
+        if self.born_here && t - self.first <= 2.0 {
+            // More than a context can be: it was listed too late to tell.
+            self.context = used.filter(|used| (100.0..=900.0).contains(used)).or(self.context);
+        }
         match used {
             Some(used) => {
                 if self.signal.push(t, used, scale) {

@@ -7,15 +7,17 @@
 //! A reading costs a few compares; the real work is done when about a second is complete. A device takes at most 12 KiB and
 //! a holder 10 KiB; of all else there is a bounded number.
 
-mod card;
+pub(crate) mod card;
 mod envelope;
-mod held;
-mod loading;
+pub(crate) mod held;
+pub(crate) mod loading;
+mod loose;
+mod phases;
 mod risk;
 mod shape;
-mod signal;
-mod trend;
-mod turns;
+pub(crate) mod signal;
+pub(crate) mod trend;
+pub(crate) mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,12 +26,15 @@ use super::{
     Anatomy, Bytes, DeviceState, Finding, Gpu, HostMemory, Period, Pid, Process, Relation, Risk, Sample, SampleBody, Shape,
     Timestamp,
 };
+use super::detect::{self, DETECTORS, Detector, Say, Scene};
 use card::Card;
 
 /// Devices and MIG instances that are followed.
 const CARDS: usize = 256;
 /// Processes whose facts are remembered.
 const PEOPLE: usize = 4_096;
+/// Processes that ended and are remembered.
+const EXITS: usize = 64;
 
 /// Something to be said from a sample.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +57,8 @@ pub(crate) struct Point {
 pub(crate) struct Jump {
     pub(crate) t: f64,
     pub(crate) size: f64,
+    /// The ceiling before.
+    pub(crate) from: f64,
 }
 
 /// Folds samples into findings, risk, shapes and anatomy. What is said at a time depends on the samples up to it alone.
@@ -60,6 +67,11 @@ pub struct Analyst {
     pub(crate) cards: BTreeMap<Gpu, Card>,
     people: BTreeMap<Pid, Arc<Process>>,
     host: Option<HostMemory>,
+    detectors: BTreeMap<Gpu, Vec<Box<dyn Detector>>>,
+    /// The number of the newest finding.
+    said: u32,
+    /// Processes that ended of late, and when.
+    exits: Vec<(Pid, f64)>,
     jobs: BTreeMap<Pid, Arc<Risk>>,
 }
 
@@ -97,7 +109,10 @@ impl Analyst {
                 let room = self.cards.len() < CARDS;
                 match self.cards.get_mut(&device.gpu) {
                     Some(card) if card.device.id == device.id => card.rebind(device),
-                    Some(card) => *card = Card::new(device, self.host),
+                    Some(card) => {
+                        *card = Card::new(device, self.host);
+                        self.detectors.remove(&device.gpu);
+                    }
                     None if room => {
                         self.cards.insert(device.gpu, Card::new(device, self.host));
                     }
@@ -133,12 +148,11 @@ impl Analyst {
                     self.beat(t, gpu, said);
                 }
             }
-            SampleBody::State { gpu: Some(gpu), state, .. } => {
+            SampleBody::State { gpu: Some(gpu), state, call, since } => {
                 if let Some(card) = self.cards.get_mut(gpu) {
-                    card.state(*state);
-                    if *state == DeviceState::Lost {
-                        self.level(t, *gpu, said);
-                    }
+                    card.state(t.as_secs_f64(), *state, *call, since.as_secs_f64());
+                    self.look(t, *gpu, said);
+                    self.level(t, *gpu, said);
                 }
             }
             SampleBody::Gap { gpu, .. } => {
@@ -148,6 +162,10 @@ impl Analyst {
             }
             SampleBody::Exit { pid, .. } => {
                 self.people.remove(pid);
+                if self.exits.len() >= EXITS {
+                    self.exits.remove(0);
+                }
+                self.exits.push((*pid, t.as_secs_f64()));
             }
             SampleBody::Header(_)
             | SampleBody::Handles { .. }
@@ -174,9 +192,21 @@ impl Analyst {
     /// About a second of a device is complete.
     fn beat(&mut self, t: Timestamp, gpu: Gpu, said: &mut Vec<Said>) {
         if let Some(card) = self.cards.get_mut(&gpu) {
-            card.beat(t);
+            card.beat();
         }
         self.level(t, gpu, said);
+        self.look(t, gpu, said);
+    }
+
+    /// Lets the detectors of a device look.
+    fn look(&mut self, t: Timestamp, gpu: Gpu, said: &mut Vec<Said>) {
+        let Some(card) = self.cards.get(&gpu) else { return };
+        let detectors = self.detectors.entry(gpu).or_insert_with(|| DETECTORS.iter().map(detect::Entry::make).collect());
+        let scene = Scene { now: t.as_secs_f64(), gpu, card, cards: &self.cards, people: &self.people, exits: &self.exits };
+        let mut say = Say { t, gpu, next: &mut self.said, said };
+        for detector in detectors {
+            detector.look(&scene, &mut say);
+        }
     }
 
     /// Judges the risk at a reading.
@@ -214,8 +244,7 @@ impl Analyst {
 
     /// Where the memory of a process on a device goes, as far as its phases were seen.
     pub fn anatomy(&self, gpu: Gpu, pid: Pid) -> Option<Anatomy> {
-        let _ = (gpu, pid);
-        None
+        self.cards.get(&gpu)?.anatomy(pid)
     }
 }
 

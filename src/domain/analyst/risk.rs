@@ -83,6 +83,11 @@ impl Judge {
         Self { gpu: gpu.0, ..Self::default() }
     }
 
+    /// Whether the growth may still end by itself.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.outlook.is_none_or(|outlook| outlook.doubtful)
+    }
+
     pub(crate) fn risk(&self) -> Option<&Arc<Risk>> {
         self.risk.as_ref()
     }
@@ -257,15 +262,6 @@ fn request(card: &Card) -> f64 {
     sizes.get(rank.saturating_sub(1)).copied().unwrap_or_default().max(LEAST_REQUEST)
 }
 
-/// Who grew since a moment: the holder with the largest rise.
-fn grower(card: &Card, since: f64) -> Option<(Pid, f64)> {
-    let rises = card.held.iter().filter_map(|held| {
-        let before = if held.first > since { 0.0 } else { held.signal.high().at(since)? };
-        Some((held.pid, held.signal.ceiling() - before))
-    });
-    rises.filter(|(_, rise)| *rise > 0.0).max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
 /// One line: who, how fast, headroom, when, why.
 fn reason(
     card: &Card,
@@ -288,7 +284,7 @@ fn reason(
         }
         return Arc::from("");
     };
-    let who = match grower(card, trend.since).and_then(|(pid, _)| card.held_by(pid)) {
+    let who = match card.grower(trend.since).and_then(|(pid, _)| card.held_by(pid)) {
         Some(held) => {
             let relation = people.get(&held.pid).map(|process| process.relation);
             let whose = relation.map_or_else(String::new, |relation| format!(", {relation}"));

@@ -44,6 +44,21 @@ pub(crate) struct Step {
     pub(crate) after: f64,
 }
 
+/// The rises of a ceiling, seen as stairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stairs {
+    pub(crate) from: f64,
+    /// From the first to the last.
+    pub(crate) span: f64,
+    /// Since the last.
+    pub(crate) rest: f64,
+    pub(crate) count: usize,
+    pub(crate) grown: f64,
+    pub(crate) largest: f64,
+    /// Neither equal nor at equal times.
+    pub(crate) uneven: bool,
+}
+
 /// A series.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signal {
@@ -57,6 +72,7 @@ pub(crate) struct Signal {
     low: Low,
     turns: Turns,
     rhythm: Option<Rhythm>,
+    last_rhythm: Option<Rhythm>,
     /// By how much and when the ceiling was raised.
     jumps: VecDeque<Jump>,
     /// The ceiling with the open bucket.
@@ -141,7 +157,7 @@ impl Signal {
             if self.jumps.len() >= JUMPS {
                 self.jumps.pop_front();
             }
-            self.jumps.push_back(Jump { t, size: v - self.ceiling });
+            self.jumps.push_back(Jump { t, size: v - self.ceiling, from: self.ceiling });
             self.ceiling = v;
         }
         self.peak = self.peak.max(v);
@@ -177,6 +193,7 @@ impl Signal {
         let before = self.high.newest();
         let record = self.high.push(open.max);
         self.rhythm = self.turns.rhythm(t);
+        self.last_rhythm = self.rhythm.or(self.last_rhythm);
         self.climb(before.filter(|_| record), open.max, t, scale);
         let margin = (0.02 * scale.total).max(128.0);
         if open.max.v >= self.ceiling - margin {
@@ -275,6 +292,56 @@ impl Signal {
 
     pub(crate) fn rhythm(&self) -> Option<Rhythm> {
         self.rhythm
+    }
+
+    /// The newest rhythm that there was, also if it stopped.
+    pub(crate) fn last_rhythm(&self) -> Rhythm {
+        self.last_rhythm.unwrap_or(Rhythm { period: 1.0, irregularity: 0.0, amplitude: 0.0, cycles: 0 })
+    }
+
+    /// Rises of a good part of the card that stood for a while and were given back whole, oldest first.
+    pub(crate) fn pulses(&self, total: f64) -> impl Iterator<Item = &Hump> {
+        self.humps.iter().filter(move |hump| hump.whole && hump.peak - hump.base >= 0.15 * total && hump.until - hump.at >= 15.0)
+    }
+
+    /// The rises of the ceiling after a moment as stairs; none where there are too few.
+    pub(crate) fn stairs(&self, since: f64, least: f64) -> Option<Stairs> {
+        let points = self.high.after(since);
+        let (first, last) = (points.first()?, points.last()?);
+        // Rises within 3 s are one stair.
+        let mut stairs: Vec<Jump> = Vec::new();
+        let mut before = first.v;
+        for point in points.iter().skip(1) {
+            let rise = point.v - before;
+            before = point.v;
+            match stairs.last_mut() {
+                Some(stair) if point.t - stair.t < 3.0 => {
+                    stair.size += rise;
+                    stair.t = point.t;
+                }
+                _ => stairs.push(Jump { t: point.t, size: rise, from: point.v - rise }),
+            }
+        }
+        stairs.retain(|stair| stair.size >= 0.25 * least);
+        let count = stairs.len();
+        if count < 3 {
+            return None;
+        }
+        let spread = |values: &[f64]| {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt() / mean.max(1e-9)
+        };
+        let sizes: Vec<f64> = stairs.iter().map(|stair| stair.size).collect();
+        let gaps: Vec<f64> = stairs.windows(2).map(|pair| pair[1].t - pair[0].t).collect();
+        Some(Stairs {
+            from: first.t,
+            span: last.t - first.t,
+            rest: self.last.map_or(0.0, |now| now.t - last.t),
+            count,
+            grown: last.v - first.v,
+            largest: sizes.iter().copied().fold(0.0, f64::max),
+            uneven: spread(&sizes) > 0.4 && spread(&gaps) > 0.5,
+        })
     }
 
     pub(crate) fn jumps(&self) -> impl DoubleEndedIterator<Item = &Jump> {

@@ -161,6 +161,11 @@ impl Trend {
         }
     }
 
+    /// Whether the rate is undiminished, over the window and over all of the growth.
+    pub(crate) fn keeps_pace(&self) -> bool {
+        self.bend.iter().chain(&self.wide).all(|bend| bend.ratio > 0.75)
+    }
+
     /// Whether it may still die away below a level, as far as the figures tell.
     pub(crate) fn may_end_below(&self, limit: f64) -> bool {
         self.bend.iter().chain(&self.wide).any(|bend| {
