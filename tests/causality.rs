@@ -1,5 +1,6 @@
 //! What is said at a time depends on the samples up to it alone, however they come.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -19,8 +20,20 @@ const MOST: usize = 5_000;
 /// What is said, each with the number of the sample that it was said at.
 fn said(samples: &[Sample]) -> Vec<(usize, Said)> {
     let (mut analyst, mut now, mut all) = (Analyst::new(), Vec::new(), Vec::new());
+    let mut levels = BTreeMap::new();
     for (n, sample) in samples.iter().enumerate() {
         analyst.observe(sample, &mut now);
+        for said in &now {
+            if let Said::Risk(risk) = said
+                && risk.job.is_none()
+            {
+                levels.insert(risk.gpu, risk.level);
+            }
+        }
+        // Whoever asks hears what was said.
+        for (gpu, level) in &levels {
+            assert!(analyst.risk(*gpu).is_none_or(|risk| risk.level == *level), "gpu {gpu} at {:?}", sample.t);
+        }
         all.extend(now.drain(..).map(|said| (n, said)));
     }
     all

@@ -683,12 +683,12 @@ fn slow_leak(dice: &Dice, plan: &mut Plan) {
     let (room, seconds) = (usable - script.level, dice.log(5_000.0, 40_000.0));
     plan.end = script.t + dice.range(300.0, 1_500.0);
     let step = dice.log(0.2, 2.0);
-    Growth::leak(room, seconds, step, dice_segment(room)).write(dice, &mut script, plan.end + 10.0);
+    Growth::leak(room, seconds, step, segment_of(room)).write(dice, &mut script, plan.end + 10.0);
     let main = plan.run(script);
     plan.judge(LEAK, main, LEAK);
 }
 
-fn dice_segment(room: f64) -> f64 {
+fn segment_of(room: f64) -> f64 {
     if room > 40_000.0 { 20.0 } else { 2.0 }
 }
 
