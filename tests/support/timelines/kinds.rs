@@ -51,7 +51,7 @@ pub const KINDS: &[Kind] = &[
     kind("leak of 2 MiB segments", 4, |dice, plan| leak(dice, plan, |_, _| 2.0)),
     kind("leak of 20 MiB segments", 4, |dice, plan| leak(dice, plan, |_, room| (room / 10.0).min(20.0))),
     kind("leak of big blocks", 3, |dice, plan| leak(dice, plan, |dice, room| room / dice.range(4.0, 25.0))),
-    kind("growing requests", 3, growing_requests),
+    kind("growing requests", 2, growing_requests),
     kind("leak with evaluations", 2, leak_with_rests),
     kind("leak per epoch", 3, leak_per_epoch),
     kind("accelerating growth", 3, accelerating),
@@ -276,6 +276,8 @@ fn leak_after_plateau(dice: &Dice, plan: &mut Plan) {
 fn leak_with_resets(dice: &Dice, plan: &mut Plan) {
     let gpu = plan.card(dice);
     leak_on(dice, plan, gpu, small, |dice, growth| {
+        // With what comes back it takes up to two and a half times as long.
+        growth.seconds = growth.seconds.min(600.0);
         let every = growth.seconds / dice.range(4.0, 10.0);
         growth.resets = Some((every, dice.range(0.1, 0.6)));
     });
