@@ -9,7 +9,7 @@ use super::loose::{Loose, Pile};
 use super::mib;
 use super::phases::Phases;
 use super::risk::Judge;
-use super::shape::shape;
+use super::shape::{About, Growths, shape};
 use super::signal::{Scale, Signal};
 use super::trend::Trend;
 use crate::domain::{
@@ -58,6 +58,7 @@ pub(crate) struct Card {
     /// Percent, and when it was told.
     pub(crate) load: Option<(f64, f32)>,
     pub(crate) trend: Option<Trend>,
+    growths: Growths,
     pub(crate) loading: Loading,
     pub(crate) judge: Judge,
 }
@@ -86,6 +87,7 @@ impl Card {
             count: 0,
             load: None,
             trend: None,
+            growths: Growths::default(),
             loading: Loading::default(),
             judge: Judge::new(device.gpu),
         };
@@ -291,6 +293,8 @@ impl Card {
         loading.beat(self);
         self.loading = loading;
         self.trend = Trend::of(self.filling(), self.loading.settled(), &self.scale);
+        let growing = self.trend.filter(|_| !self.loading.is_on());
+        self.growths.take(self.filling().last().map_or(0.0, |last| last.t), growing.as_ref());
         let mut phases = std::mem::take(&mut self.phases);
         phases.beat(self);
         self.phases = phases;
@@ -309,13 +313,25 @@ impl Card {
     }
 
     pub(crate) fn shape(&self) -> Shape {
-        shape(&self.signal, self.trend.as_ref(), self.loading.is_on(), &self.scale)
+        let largest = self.held.iter().max_by(|a, b| a.used.unwrap_or(0.0).total_cmp(&b.used.unwrap_or(0.0)));
+        let about = About {
+            growths: &self.growths,
+            loading: self.loading.is_on(),
+            settled: self.loading.settled(),
+            pool: largest.is_some_and(Held::is_pool),
+        };
+        shape(&self.signal, about, &self.scale)
     }
 
     pub(crate) fn holder_shape(&self, pid: Pid) -> Shape {
         let gone = || self.gone.iter().rev().find(|held| held.pid == pid);
         self.held_by(pid)
             .or_else(gone)
-            .map_or(Shape::Unknown, |held| shape(&held.signal, held.trend.as_ref(), false, &self.scale))
+            .map_or(Shape::Unknown, |held| {
+                // What grew before the card's load was over was that load.
+                let settled = if held.born_here { self.loading.settled().min(held.first + 240.0) } else { 0.0 };
+                let about = About { growths: &held.growths, loading: false, settled, pool: held.is_pool() };
+                shape(&held.signal, about, &self.scale)
+            })
     }
 }

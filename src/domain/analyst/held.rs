@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::shape::Growths;
 use super::signal::{Scale, Signal};
 use super::trend::Trend;
+use crate::domain::detect::pool_program;
 use crate::domain::{Anatomy, Holder, HolderKind, Pid, Process};
 
 /// A process on a device.
@@ -16,6 +18,7 @@ pub(crate) struct Held {
     pub(crate) kind: HolderKind,
     pub(crate) signal: Signal,
     pub(crate) trend: Option<Trend>,
+    pub(crate) growths: Growths,
     /// When a list named it first.
     pub(crate) first: f64,
     /// It was not in the first list: its beginning was seen.
@@ -41,6 +44,7 @@ impl Held {
             kind: holder.kind,
             signal: Signal::default(),
             trend: None,
+            growths: Growths::default(),
             first: t,
             born_here,
             gone: None,
@@ -56,16 +60,23 @@ impl Held {
         self.used = used;
         if self.born_here && t - self.first <= 2.0 {
             // More than a context can be: it was listed too late to tell.
-            self.context = used.filter(|used| (100.0..=900.0).contains(used)).or(self.context);
+            self.context = used.filter(|used| (100.0..=700.0).contains(used)).or(self.context);
         }
         match used {
             Some(used) => {
                 if self.signal.push(t, used, scale) {
                     self.trend = Trend::of(&self.signal, 0.0, scale);
+                    self.growths.take(t, self.trend.as_ref());
                 }
             }
             None => self.signal.gap(),
         }
+    }
+
+    /// Whether it runs a program that is known to take a pool.
+    pub(crate) fn is_pool(&self) -> bool {
+        let command = self.process.as_ref().and_then(|process| process.command.as_deref().ok());
+        command.and_then(pool_program).is_some()
     }
 
     /// The script or program that it runs: `train.py`, `vllm`, `ollama`.

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{
-    Anatomy, Bytes, DeviceState, Finding, Gpu, HostMemory, Period, Pid, Process, Relation, Risk, Sample, SampleBody, Shape,
+    Anatomy, Bytes, Finding, Gpu, HostMemory, Period, Pid, Process, Relation, Risk, Sample, SampleBody, Shape,
     Timestamp,
 };
 use super::detect::{self, DETECTORS, Detector, Say, Scene};

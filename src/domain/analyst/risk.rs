@@ -271,7 +271,8 @@ fn reason(
     people: &BTreeMap<Pid, Arc<Process>>,
 ) -> Arc<str> {
     let signal = card.filling();
-    let left = size(headroom);
+    // What comes back within every cycle is no room for growth.
+    let left = size(card.limit.map_or(headroom, |limit| (limit - signal.ceiling()).min(headroom)));
     let Some(trend) = card.trend.as_ref().filter(|_| level > RiskLevel::Ok || full_in.is_some()) else {
         if level > RiskLevel::Ok {
             return format!("{left} left, rises of late as large as {}", size(request(card))).into();

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::envelope::{High, Low};
-use super::turns::{Rhythm, Turns, median};
+use super::turns::{Rhythm, Turns};
 use super::{Jump, Point};
 
 /// Buckets of about a second that are kept: 3 KiB.
@@ -85,6 +85,12 @@ pub(crate) struct Signal {
     /// Rises that were given back: the last that matter for the next.
     humps: VecDeque<Hump>,
     peak: f64,
+    /// The largest rise of the ceiling ever.
+    largest: f64,
+    /// Seconds with a rhythm.
+    swung: f64,
+    /// When the ceiling was taken down last.
+    lowered: f64,
     /// Time for which the level stayed within a thousandth.
     flat_since: Point,
 }
@@ -100,6 +106,8 @@ pub(crate) struct Hump {
     pub(crate) from: f64,
     /// When the peak was reached.
     pub(crate) at: f64,
+    /// When the height was left.
+    pub(crate) left: f64,
     /// When it was seen to be given back.
     pub(crate) until: f64,
     /// All of it came back.
@@ -149,7 +157,9 @@ impl Signal {
         };
         let t = t.max(last.t);
         let pause = t - last.t;
-        self.interval = if self.interval == 0.0 { pause } else { self.interval + 0.1 * (pause - self.interval) };
+        // Unchanged values are told once a second only: the pace is that of the shortest pauses of late.
+        let nearer = if pause < self.interval { 0.3 } else { 0.01 };
+        self.interval = if self.interval == 0.0 { pause } else { self.interval + nearer * (pause - self.interval) };
         let here = Point { t, v };
         self.last = Some(here);
         self.turns.push(t, v, scale.turn);
@@ -158,6 +168,7 @@ impl Signal {
                 self.jumps.pop_front();
             }
             self.jumps.push_back(Jump { t, size: v - self.ceiling, from: self.ceiling });
+            self.largest = self.largest.max(v - self.ceiling);
             self.ceiling = v;
         }
         self.peak = self.peak.max(v);
@@ -194,6 +205,9 @@ impl Signal {
         let record = self.high.push(open.max);
         self.rhythm = self.turns.rhythm(t);
         self.last_rhythm = self.rhythm.or(self.last_rhythm);
+        if self.rhythm.is_some_and(|rhythm| rhythm.cycles >= 3) {
+            self.swung += (t - open.since).clamp(0.0, 2.0).max(self.interval.min(2.0));
+        }
         self.climb(before.filter(|_| record), open.max, t, scale);
         let margin = (0.02 * scale.total).max(128.0);
         if open.max.v >= self.ceiling - margin {
@@ -225,10 +239,11 @@ impl Signal {
         push(&mut self.falls, Step { from: since, to: t, before: left, after: top.v });
         let base = from_level.min(top.v);
         let whole = left - floor >= 0.8 * (left - base);
-        push(&mut self.humps, Hump { peak: left, base, from, at, until: t, whole });
+        push(&mut self.humps, Hump { peak: left, base, from, at, left: since, until: t, whole });
         self.high.lower_to(top);
         self.ceiling = top.v;
         self.near = t;
+        self.lowered = t;
         self.climb = None;
         let gone = scale.step.min(left - top.v);
         self.steps.retain(|step| step.after < top.v + gone);
@@ -249,6 +264,26 @@ impl Signal {
         {
             push(&mut self.steps, climb);
         }
+    }
+
+    /// The largest rise of the ceiling ever.
+    pub(crate) fn largest_jump(&self) -> f64 {
+        self.largest
+    }
+
+    /// Seconds with a rhythm so far.
+    pub(crate) fn swung(&self) -> f64 {
+        self.swung
+    }
+
+    /// When the ceiling was taken down last.
+    pub(crate) fn lowered(&self) -> f64 {
+        self.lowered
+    }
+
+    /// When the series was near its ceiling last.
+    pub(crate) fn near(&self) -> f64 {
+        self.near
     }
 
     pub(crate) fn first(&self) -> Option<Point> {
@@ -301,7 +336,7 @@ impl Signal {
 
     /// Rises of a good part of the card that stood for a while and were given back whole, oldest first.
     pub(crate) fn pulses(&self, total: f64) -> impl Iterator<Item = &Hump> {
-        self.humps.iter().filter(move |hump| hump.whole && hump.peak - hump.base >= 0.15 * total && hump.until - hump.at >= 15.0)
+        self.humps.iter().filter(move |hump| hump.whole && hump.peak - hump.base >= 0.15 * total && hump.left - hump.at >= 15.0)
     }
 
     /// The rises of the ceiling after a moment as stairs; none where there are too few.
@@ -374,13 +409,6 @@ impl Signal {
     pub(crate) fn range_after(&self, t: f64) -> Option<(f64, f64)> {
         let seconds = self.seconds.iter().rev().take_while(|second| second.t > t);
         seconds.map(|second| (second.min, second.max)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-    }
-
-    /// The typical ceiling of a second between two moments.
-    pub(crate) fn usual_ceiling(&self, from: f64, to: f64) -> Option<f64> {
-        let mut tops: Vec<f64> =
-            self.seconds.iter().filter(|second| second.t > from && second.t <= to).map(|second| second.max).collect();
-        median(&mut tops)
     }
 
     /// The floor and the value at a moment of the last two minutes.

@@ -212,7 +212,9 @@ impl Candidate {
         let uneven = rises.enumerate().map(|(n, rise)| (rise - expected(n)).powi(2)).sum::<f64>() / 11.0;
         let gap = window / records.max(1) as f64;
         let rest = now - high.newest().map_or(0.0, |newest| newest.t);
-        let goes_on = rest <= (4.0 * gap).max(2.5 * period).max(2.5);
+        // A series that left its ceiling does not grow, whatever the mark still says.
+        let left = now - signal.near() > (4.0 * period).max(3.0 + 2.0 * signal.interval()) || now - signal.lowered() < 5.0 && signal.lowered() > 0.0;
+        let goes_on = rest <= (4.0 * gap).max(2.5 * period).max(2.5) && !left;
         let steady = bend.is_some_and(|bend| bend.ratio > 0.7);
         let borne_out = floor >= 0.3 || (late >= 8 && steady);
         Trend {
@@ -272,7 +274,7 @@ fn equal_steps(signal: &Signal, now: f64, since: f64) -> Option<Trend> {
         end: signal.ceiling(),
         rate: mean / period,
         course: Course::Steps { height: mean, period, last: newest.from, count, spread },
-        real: !late,
+        real: !late && now - signal.near() <= 3.0 + 2.0 * signal.interval() + signal.rhythm().map_or(0.0, |rhythm| 4.0 * rhythm.period),
         records: count,
         floor: 1.0,
         lumpiness: 1.0 / count as f64,

@@ -27,7 +27,9 @@ impl Detector for EvalJump {
         let level = signal.high().newest_before(step.from - 0.5).is_some_and(|last| step.from - last.t >= 20.0);
         let running = step.from - settled.max(scene.begun()) >= 20.0 && !card.loading.is_on();
         let arrived = card.held.iter().any(|held| held.born_here && (-60.0..=5.0).contains(&(held.first - step.from)));
-        let was_up = signal.humps().any(|hump| scene.now - hump.until < 60.0 && hump.peak >= step.after);
+        // What was up for a moment is a spike.
+        let stays = signal.range_after(scene.now - 1.2).is_some_and(|(_, high)| high >= step.before + 0.6 * (step.after - step.before));
+        let was_up = !stays || signal.humps().any(|hump| scene.now - hump.until < 60.0 && hump.peak >= step.after);
         let idle = card.load_range.is_some_and(|(_, most)| most < 10.0);
         if !level || !running || arrived || was_up || idle {
             return;

@@ -31,7 +31,7 @@ impl Detector for ForeignArrival {
                 Draft::fact(FindingKind::ForeignArrival, Some(held.pid), held.first, None, proof)
             };
             match self.open.get_mut(&held.pid) {
-                Some(open) => say.renew(open, used, draft),
+                Some(open) => say.renew_seldom(open, used, draft),
                 None => {
                     let open = say.open(draft(), used);
                     self.open.insert(held.pid, open);

@@ -20,7 +20,7 @@ struct LeakStep {
     /// When it was last borne out, and since when it has been.
     seen: f64,
     since: Option<f64>,
-    last: Option<Trend>,
+    last: Option<Draft>,
 }
 
 /// How long it must be borne out.
@@ -39,27 +39,35 @@ impl Detector for LeakStep {
         });
         if let Some(trend) = leak {
             self.seen = scene.now;
-            self.last = Some(trend);
             let since = *self.since.get_or_insert(scene.now);
             match &mut self.open {
                 None if scene.now - since >= SURE && !card.judge.is_doubtful() => {
                     let pid = card.grower(trend.since).map(|(pid, _)| pid);
-                    let open = say.open(draft(scene, &trend, pid, trend.since, None), trend.grown);
-                    self.open = Some((open, pid));
+                    let draft = draft(scene, &trend, pid, trend.since, None);
+                    self.last = Some(draft.clone());
+                    self.open = Some((say.open(draft, trend.grown), pid));
                 }
                 None => {}
                 Some((open, pid)) => {
                     let (from, pid) = (open.from, *pid);
-                    say.renew(open, trend.grown.max(trend.in_all), || draft(scene, &trend, pid, from, None));
+                    let draft = draft(scene, &trend, pid, from, None);
+                    say.renew(open, trend.grown.max(trend.in_all), || draft.clone());
+                    self.last = Some(draft);
                 }
             }
-        } else if scene.now - self.seen > 30.0 {
+        } else if scene.now - self.seen > 30.0 || given_back(scene, self.open.map(|(open, _)| open.from)) {
             self.since = None;
-            if let (Some((open, pid)), Some(last)) = (self.open.take(), self.last) {
-                say.close(open, draft(scene, &last, pid, open.from, Some(self.seen)));
+            if let (Some((open, _)), Some(last)) = (self.open.take(), self.last.take()) {
+                say.close(open, Draft { to: Some(self.seen), ..last });
             }
         }
     }
+}
+
+/// Whether most of what grew came back.
+fn given_back(scene: &Scene<'_>, since: Option<f64>) -> bool {
+    let fall = scene.card.filling().falls().next_back();
+    since.zip(fall).is_some_and(|(since, fall)| fall.from > since && scene.now - fall.to < 5.0 && fall.before - fall.after > 512.0)
 }
 
 fn draft(scene: &Scene<'_>, trend: &Trend, pid: Option<Pid>, from: f64, to: Option<f64>) -> Draft {

@@ -33,7 +33,7 @@ impl Detector for Loading {
             }
             Some((open, pid)) if loading.is_on() => {
                 let pid = *pid;
-                say.renew(open, level - base, || draft(pid, None, level));
+                say.renew_seldom(open, level - base, || draft(pid, None, level));
             }
             Some((open, pid)) => {
                 let (open, pid) = (*open, *pid);

@@ -35,6 +35,7 @@ mod warmup;
 use std::fmt;
 
 use super::FindingKind;
+pub(crate) use preallocated::pool_program;
 pub(crate) use scene::{Draft, Open, Say, Scene, evidence};
 
 /// Sees one kind of finding on one device.

@@ -30,7 +30,7 @@ impl Detector for Plateau {
             }
             Some((open, v)) if (level - *v).abs() <= 2.0 * card.scale.flat => {
                 let (from, v) = (open.from, *v);
-                say.renew(open, scene.now - from, || draft(from, None, v));
+                say.renew_seldom(open, scene.now - from, || draft(from, None, v));
             }
             Some((open, v)) => {
                 let (open, v) = (*open, *v);

@@ -50,11 +50,12 @@ impl Detector for Sawtooth {
             (Some((open, pid)), Some(_)) => {
                 self.seen = scene.now;
                 let (from, pid) = (open.from, *pid);
-                say.renew(open, scene.now - from, || draft(pid, from, None));
+                say.renew_seldom(open, scene.now - from, || draft(pid, from, None));
             }
             (Some((open, pid)), None) => {
                 let patience = (4.0 * signal.last_rhythm().period).max(20.0);
-                if scene.now - self.seen > patience {
+                let left = pid.is_some_and(|pid| scene.card.listed.is_some() && !card.holds(pid));
+                if scene.now - self.seen > patience || left {
                     let (open, pid) = (*open, *pid);
                     self.open = None;
                     say.close(open, draft(pid, open.from, Some(self.seen)));

@@ -103,6 +103,13 @@ impl Say<'_> {
         }
     }
 
+    /// Renews what lasts four times as long, or is four times as much.
+    pub(crate) fn renew_seldom(&mut self, open: &mut Open, measure: f64, draft: impl FnOnce() -> Draft) {
+        if measure >= 4.0 * open.measure {
+            self.renew(open, measure, draft);
+        }
+    }
+
     /// Renews for the last time.
     pub(crate) fn close(&mut self, open: Open, draft: Draft) {
         self.push(open.n, draft);
