@@ -13,13 +13,17 @@
 //! | 3 | [`source`] | where samples come from |
 //! | 4 | [`pipeline`] | samples in, sinks and fold, latest snapshot out |
 //! | 5 | [`output`] | tables and JSON |
+//! | 5 | [`alerts`] | the user's command at an alert |
+//! | 5 | [`pick`] | which GPUs a new job takes, and leases on them |
 //! | 5 | [`tui`] | the dashboard |
 //! | 6 | [`cli`] | one file per subcommand; puts the parts together |
 
+pub mod alerts;
 pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod output;
+pub mod pick;
 pub mod pipeline;
 pub mod sampler;
 pub mod scenario;

@@ -72,6 +72,9 @@ fn bad_usage_names_the_option() {
         (&["--speed", "2", "once"], &["--speed", "--source demo"]),
         (&["--frobnicate"], &["--frobnicate"]),
         (&["frobnicate"], &["frobnicate"]),
+        (&["tips", "expandable-segmets"], &["`expandable-segmets`", "did you mean `expandable_segments`?"]),
+        (&["tips", "jax", "windmill"], &["`jax windmill`", "`vramscope tips` lists all"]),
+        (&["tips", "--json", "zzz\u{1b}[2J"], &["`zzz·[2J`"]),
         (&["once", "--config", "/nonexistent/c.toml"], &["--config", "/nonexistent/c.toml"]),
         (&["once", "--source", "demo", "--log", "/nonexistent/x.log"], &["--log", "/nonexistent/x.log"]),
     ] {
@@ -296,6 +299,45 @@ fn scenarios_are_listed() {
 }
 
 #[test]
+fn tips_are_listed_searched_and_shown_in_full() {
+    use vramscope::domain::tips::TIPS;
+    let said = run(&mut vramscope(&["tips"]));
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    assert!(said.out.is_ascii() && !said.out.contains('\u{1b}'), "{}", said.out);
+    for tip in TIPS {
+        let row = |line: &str| line.split_whitespace().next() == Some(tip.id) && line.ends_with(tip.title);
+        assert!(said.out.lines().any(row), "no {} in {}", tip.id, said.out);
+    }
+    let said = run(&mut vramscope(&["tips", "JAX", "one flag"]));
+    assert!(said.out.contains("preallocate_off") && !said.out.contains("clean_orphan"), "{}", said.out);
+    let said = run(&mut vramscope(&["tips", "inference-mode"]));
+    assert!(said.out.starts_with("Evaluate under inference_mode\n") && said.out.contains("https://"), "{}", said.out);
+    // A wrong configuration does not keep advice from anyone.
+    assert_eq!(run(vramscope(&["tips"]).env("VRAMSCOPE_INTERVAL", "0")).code, 0);
+}
+
+#[test]
+fn tips_json_is_a_list_or_one() {
+    let json = |args: &[&str]| -> Value {
+        let said = run(&mut vramscope(args));
+        assert_eq!((said.code, said.err.as_str()), (0, ""));
+        serde_json::from_str(&said.out).unwrap()
+    };
+    let all = json(&["tips", "--json"]);
+    assert_eq!(all["version"], 1);
+    assert_eq!(all["tips"].as_array().unwrap().len(), vramscope::domain::tips::TIPS.len());
+    let some = json(&["tips", "ollama", "--json"]);
+    let some = some["tips"].as_array().unwrap();
+    assert!(!some.is_empty() && some.iter().all(|tip| tip.to_string().to_lowercase().contains("ollama")));
+    let one = json(&["tips", "--json", "cpu_offload"]);
+    assert_eq!((&one["id"], &one["version"]), (&Value::from("cpu_offload"), &Value::from(1)));
+    assert_eq!(
+        Some(&one["does"]),
+        all["tips"].as_array().unwrap().iter().find(|tip| tip["id"] == "cpu_offload").map(|tip| &tip["does"])
+    );
+}
+
+#[test]
 fn help_completions_and_man_come_from_one_description() {
     let help = run(vramscope(&["--help"]).env("COLUMNS", "100"));
     assert_eq!(help.code, 0);
@@ -304,7 +346,8 @@ fn help_completions_and_man_come_from_one_description() {
         let script = run(&mut vramscope(&["completions", shell]));
         assert_eq!(script.code, 0);
         // The generators for the other two know no values.
-        let words: &[&str] = if ["elvish", "powershell"].contains(&shell) { &[] } else { &["paper", "sixteen"] };
+        let words: &[&str] =
+            if ["elvish", "powershell"].contains(&shell) { &[] } else { &["paper", "sixteen", "expandable_segments"] };
         for word in ["process-interval", "demo"].iter().chain(words) {
             assert!(script.out.contains(word), "no {word} for {shell}");
         }

@@ -12,7 +12,9 @@ const LAYERS: &[(&str, u8)] = &[
     ("sampler", 2),
     ("source", 3),
     ("pipeline", 4),
+    ("alerts", 5),
     ("output", 5),
+    ("pick", 5),
     ("tui", 5),
     ("cli", 6),
 ];

@@ -1,10 +1,11 @@
 //! The source that the settings name.
 
-use crate::config::{Interval, Settings, SourceName};
+use crate::config::{Environment, Interval, Settings, SourceName};
 use crate::domain::Period;
 use crate::scenario::{SCENARIOS, Scenario, ScenarioError, StreamOptions};
 use crate::source::Source;
 use crate::source::demo::DemoSource;
+use crate::source::host::root::Root;
 use crate::source::nvml::{NvmlOptions, NvmlSource};
 use crate::source::selection::Selection;
 
@@ -24,14 +25,24 @@ const BUSY: Period = Period::millis(50);
 ///
 /// # Errors
 /// A scenario that does not exist or is wrong.
-pub fn source(settings: &Settings) -> anyhow::Result<Box<dyn Source>> {
+pub fn source(settings: &Settings, env: &Environment) -> anyhow::Result<Box<dyn Source>> {
     match &settings.source {
-        SourceName::Nvml => Ok(Box::new(nvml(settings))),
+        SourceName::Nvml => Ok(Box::new(nvml(settings, root(env)))),
         SourceName::Demo(name) => demo(settings, name.as_deref()),
     }
 }
 
-fn nvml(settings: &Settings) -> NvmlSource {
+/// The root of the system's files. Only debug builds have a variable for it.
+#[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "a release build knows one root"))]
+fn root(env: &Environment) -> Root {
+    #[cfg(debug_assertions)]
+    if let Some(root) = super::fault::root(env) {
+        return root;
+    }
+    Root::default()
+}
+
+fn nvml(settings: &Settings, root: Root) -> NvmlSource {
     NvmlSource {
         options: NvmlOptions {
             lib: settings.nvml_lib.clone(),
@@ -41,6 +52,8 @@ fn nvml(settings: &Settings) -> NvmlSource {
                 Interval::Fixed(interval) => Some(interval),
             },
             process_interval: settings.process_interval,
+            watched: settings.pid.clone(),
+            root,
         },
     }
 }

@@ -9,6 +9,11 @@ use super::{Bytes, Gpu, Period, Reading, Wall};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pid(pub u32);
 
+impl Pid {
+    /// Linux gives no pid above this (`PID_MAX_LIMIT`).
+    pub const MAX: u32 = 1 << 22;
+}
+
 impl fmt::Display for Pid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

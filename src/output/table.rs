@@ -16,6 +16,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::figures::Figures;
 use super::problems::{Problem, problems};
+use super::prose::wrap;
 use crate::domain::bytes::three_digits;
 use crate::domain::{Bytes, DeviceState, DeviceView, HolderView, Missing, Reading, Relation, Snapshot, Timestamp, Wall};
 
@@ -234,26 +235,8 @@ fn notes(out: &mut String, problems: &[Problem], width: Option<usize>) {
     }
     for (gpus, line) in lines {
         let at = if gpus.is_empty() { String::new() } else { format!("GPU {}: ", gpus.join(", ")) };
-        wrap(out, &format!("{at}{line}"), width.unwrap_or(usize::MAX));
+        wrap(out, &format!("{at}{line}"), ["", "  "], width.unwrap_or(usize::MAX));
     }
-}
-
-/// Breaks a text at spaces; what follows the first line is indented.
-fn wrap(out: &mut String, text: &str, width: usize) {
-    let mut column = 0;
-    for word in text.split_whitespace() {
-        let wide = word.width();
-        if column > 0 && column + 1 + wide > width {
-            out.push_str("\n  ");
-            column = 2;
-        } else if column > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += wide;
-    }
-    out.push('\n');
 }
 
 fn gib(bytes: Option<Bytes>, missing: Option<&Missing>) -> String {

@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::file::{Card, Instance, Manager, Scenario};
 use super::phase::Phase;
 use super::values::Time;
-use crate::domain::Period;
+use crate::domain::{Period, Pid};
 
 /// Cards in one scenario.
 const MAX_CARDS: u32 = 64;
@@ -16,8 +16,6 @@ const MAX_CARDS: u32 = 64;
 const MAX_PROCESSES: u32 = 4096;
 /// Phases in one scenario, those of copies and of every card counted.
 const MAX_PHASES: usize = 100_000;
-/// Linux has no pid above this.
-const MAX_PID: u32 = 1 << 22;
 /// Pids of a story that repeats leave room for later rounds ([`super::World`] adds this to them).
 pub(super) const ROUND: u32 = 100_000;
 
@@ -72,7 +70,7 @@ impl Scenario {
     fn check_processes(&self, cards: u32) -> Result<(), Mistake> {
         let file = &self.file;
         let (mut pids, mut processes, mut phases) = (HashSet::new(), 0_u32, 0_usize);
-        let highest = if file.repeat_from.is_some() { ROUND - 1 } else { MAX_PID };
+        let highest = if file.repeat_from.is_some() { ROUND - 1 } else { Pid::MAX };
         for actor in &file.process {
             let (span, actor) = (actor.span(), actor.get_ref());
             processes = processes.saturating_add(actor.copies);

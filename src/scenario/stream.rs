@@ -8,8 +8,8 @@ use super::hash::unit;
 use super::layout::Place;
 use super::world::{Row, World};
 use crate::domain::{
-    Bytes, DeviceState, Gpu, Header, Health, Holder, MemoryFigures, Missing, Period, Pid, ProbeKind, ProcessUsage, Reading,
-    Sample, SampleBody, Timestamp, Usage, Wall,
+    Bytes, DeviceState, Gpu, Header, Health, Holder, MemoryFigures, Missing, Period, Pid, ProbeKind, ProcessKey, ProcessUsage,
+    Reading, Sample, SampleBody, Timestamp, Usage, Wall,
 };
 
 /// The call whose faults the stream shows as those of memory.
@@ -99,6 +99,11 @@ impl Stream {
             known: HashMap::new(),
             rows: Vec::new(),
         }
+    }
+
+    /// Ends a process at a time that the stream has not passed: those of its later samples know of it.
+    pub fn kill(&mut self, key: ProcessKey, t: Timestamp) -> bool {
+        Arc::make_mut(&mut self.world).kill(key, t)
     }
 
     fn push(&mut self, t: Timestamp, body: SampleBody) {
@@ -300,7 +305,7 @@ impl Stream {
         gone.sort_unstable();
         for pid in gone {
             self.known.remove(&pid);
-            let status = self.world.status(pid);
+            let status = self.world.status(pid, t);
             self.push(t, SampleBody::Exit { pid, status });
         }
     }

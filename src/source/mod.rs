@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
 
-use crate::domain::Timestamp;
+use crate::domain::{Signaller, Timestamp};
 use crate::sampler::SampleSender;
 
 /// Something that pushes samples until it is stopped. The first sample is a `Header`.
@@ -27,6 +27,8 @@ pub struct SourceHandle {
     pub stop: Arc<AtomicBool>,
     /// The stream's clock: what a sample taken right now would carry. Simulated time for simulations.
     pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// Signals the processes that the source names: only it knows whether its pids are real.
+    pub signaller: Box<dyn Signaller>,
 }
 
 /// What kind of trouble it is, for the exit code.

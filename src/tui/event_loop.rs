@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::app::App;
 use super::keymap::Key;
 use super::msg::{Effect, Msg};
-use super::options::DashboardOptions;
+use super::options::{AlertOptions, DashboardOptions};
 use super::terminal::Tty;
 use super::theme::Palette;
-use crate::domain::{Period, Snapshot, Timestamp};
+use crate::domain::{Period, SampleBody, Signaller, Snapshot, Timestamp};
 
 /// The shortest time between two frames after keys and movement.
 const MOTION: Duration = Duration::from_millis(33);
@@ -72,19 +72,38 @@ enum Want {
     Motion,
 }
 
+/// What the dashboard does beyond the screen: given by who puts the parts together.
+pub struct Hands {
+    /// Puts what the user did into the stream.
+    pub tell: Box<dyn Fn(SampleBody)>,
+    /// Signals processes.
+    pub signaller: Box<dyn Signaller>,
+}
+
 /// Runs the dashboard until the user leaves, a signal ends it, or `failed` says that the source can't be used (pass
 /// [`std::future::pending`] where it can't fail). `now` is the stream's clock.
 pub async fn run<E>(
     options: DashboardOptions,
     snapshots: watch::Receiver<Arc<Snapshot>>,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    hands: Hands,
     failed: impl Future<Output = E>,
 ) -> Result<Outcome<E>, TuiError> {
     let signals = Signals::new().map_err(TuiError::Signals)?;
     let resumed = signal(SignalKind::from_raw(CONTINUE)).map_err(TuiError::Signals)?;
     let tty = Tty::enter(options.mouse, options.palette != Palette::None).map_err(TuiError::Tty)?;
-    let mut dashboard =
-        Dashboard { app: App::new(options), tty, snapshots, now, want: Want::Motion, titled: false, measured: None };
+    let alerts = options.alerts.clone();
+    let mut dashboard = Dashboard {
+        app: App::new(options),
+        tty,
+        snapshots,
+        now,
+        hands,
+        want: Want::Motion,
+        titled: false,
+        alerts,
+        measured: None,
+    };
     let last = dashboard.draw().map_err(TuiError::Tty)?;
     // Made after the first frame: it starts a thread.
     let mut input = Input::start();
@@ -100,8 +119,10 @@ struct Dashboard {
     tty: Tty,
     snapshots: watch::Receiver<Arc<Snapshot>>,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    hands: Hands,
     want: Want,
     titled: bool,
+    alerts: AlertOptions,
     /// When the size of the screen was asked for; none where it may have changed. A change is told by an event, but not
     /// while nobody listens yet.
     measured: Option<Instant>,
@@ -183,6 +204,15 @@ impl Dashboard {
                             self.resume()?;
                             *input = Input::start();
                         }
+                        Some(Effect::Mark(text)) => (self.hands.tell)(SampleBody::Mark(text)),
+                        Some(Effect::Hold(targets)) => {
+                            let answers = self.hands.signaller.hold(&targets);
+                            self.app.update(Msg::Held(answers));
+                        }
+                        Some(Effect::Signal(signal)) => {
+                            let answers = self.hands.signaller.signal(signal);
+                            self.app.update(Msg::Signalled(signal, answers));
+                        }
                         None => {}
                     }
                 }
@@ -226,6 +256,7 @@ impl Dashboard {
             self.tty.title(&format!("vramscope: {host}{simulated}"))?;
             self.titled = true;
         }
+        self.alert(&snapshot)?;
         self.app.update(Msg::Snapshot(snapshot));
         self.app.update(Msg::Tick((self.now)()));
         self.want = Want::Clock;
@@ -236,6 +267,18 @@ impl Dashboard {
         }
         self.tty.draw(measure, |area, buf| app.render(area, buf))?;
         Ok(Instant::now())
+    }
+
+    /// Tells who does not look at the screen of risks that are news, freeze or not.
+    fn alert(&mut self, snapshot: &Snapshot) -> io::Result<()> {
+        let risks = snapshot.devices.iter().filter_map(|view| view.risk.as_ref()).chain(snapshot.job_risks.iter());
+        for risk in risks {
+            if self.alerts.alerter.takes(risk) {
+                let text = format!("{}: {}", risk.level, risk.reason);
+                self.tty.alert(self.alerts.bell, self.alerts.notification, &text)?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes an event of the terminal.
@@ -249,6 +292,7 @@ impl Dashboard {
                 MouseEventKind::ScrollDown => Msg::Wheel(mouse.column, mouse.row, true),
                 _ => return Ok(None),
             },
+            Event::Paste(text) => Msg::Paste(text),
             Event::Resize(..) => {
                 self.measured = None;
                 self.want = Want::Motion;

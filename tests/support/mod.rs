@@ -1,6 +1,7 @@
 //! What several tests need.
 
 pub mod frames;
+pub mod machine;
 pub mod nvml;
 pub mod recording;
 pub mod scenario;

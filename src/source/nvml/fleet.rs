@@ -14,6 +14,7 @@ use super::processes::ProcessProbe;
 use crate::domain::{Gpu, Health, MemoryKind, Period, ProbeKind, SampleBody};
 use crate::sampler::{Beat, Caller, Pacing, Studio, Watchdog, worker};
 use crate::source::host::people::People;
+use crate::source::host::who::Cards;
 
 /// Memory is read this often while something goes on.
 const FASTEST: Period = Period::millis(50);
@@ -32,6 +33,8 @@ pub struct Fleet {
     pub watchdog: Watchdog,
     /// The processes met.
     pub people: Arc<People>,
+    /// What the search for open nodes needs to know.
+    pub cards: Arc<Cards>,
     memory_interval: Option<Period>,
     process_interval: Period,
     driver: Mutex<Arc<str>>,
@@ -46,7 +49,7 @@ impl Fleet {
         nvml: &'static Nvml,
         studio: Studio,
         watchdog: Watchdog,
-        people: Arc<People>,
+        (people, cards): (Arc<People>, Arc<Cards>),
         intervals: (Option<Period>, Period),
         count: u32,
         attached: Sender<(Gpu, Result<(), Fault>)>,
@@ -59,6 +62,7 @@ impl Fleet {
             studio,
             watchdog,
             people,
+            cards,
             memory_interval,
             process_interval,
             driver,
@@ -135,8 +139,11 @@ impl Fleet {
         if card.lists_read.swap(true, Ordering::AcqRel) {
             return;
         }
+        let of = card.facts();
+        // An instance has no node of its own.
+        self.cards.expect(card.gpu, card.minor().filter(|_| of.parent.is_none()));
         // The list is the only figure of unified memory.
-        let unified = card.facts().memory == MemoryKind::Unified;
+        let unified = of.memory == MemoryKind::Unified;
         let interval = if unified { self.process_interval.min(SPACING) } else { self.process_interval };
         let pacing = match self.memory_interval {
             Some(_) => Pacing::fixed(interval),

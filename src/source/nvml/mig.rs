@@ -102,6 +102,9 @@ fn adopt(caller: &mut Caller, fleet: &Arc<Fleet>, parent: &Arc<Card>, handle: &H
         },
     ));
     card.take_handle(Arc::clone(handle));
+    if let Some(minor) = parent.minor() {
+        card.set_minor(minor);
+    }
     let facts = facts::read(caller, handle, &card).unwrap_or_else(|_| (*card.facts()).clone());
     card.bind(facts);
     fleet.start_memory(&card);

@@ -1,0 +1,172 @@
+//! What may be known of the situation that a finding stands in. Everything is optional: what is not known gives no advice.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use crate::domain::{
+    Anatomy, Bytes, DeviceView, Gpu, HolderView, MemoryKind, Missing, Period, Pid, ProcessKey, Relation, RiskLevel, Snapshot,
+    Timestamp, Workload,
+};
+
+/// No more holders are looked at, the largest first.
+const MOST_HOLDERS: usize = 64;
+
+/// A process that holds memory on the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// Its pid.
+    pub pid: Pid,
+    /// Whose it is.
+    pub relation: Relation,
+    /// Its owner's name.
+    pub user: Option<Arc<str>>,
+    /// What its command line tells.
+    pub workload: Workload,
+    /// What it holds there.
+    pub used: Option<Bytes>,
+    /// How long it has been seen there.
+    pub seen: Option<Period>,
+    /// It is part of the same job as the process that the finding names.
+    pub kin: bool,
+}
+
+/// The situation of a finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The process that the finding names.
+    pub process: Option<Party>,
+    /// The other holders of the device, largest first.
+    pub others: Vec<Party>,
+    /// Total memory of the device.
+    pub total: Option<Bytes>,
+    /// What a new allocation can have there.
+    pub headroom: Option<Bytes>,
+    /// Who manages the memory.
+    pub memory: MemoryKind,
+    /// How many GPUs the node has.
+    pub cards: Option<u32>,
+    /// The other GPU with the most headroom.
+    pub roomiest: Option<(Gpu, Bytes)>,
+    /// Where the memory of the process goes.
+    pub anatomy: Option<Anatomy>,
+    /// How close the device is to running out.
+    pub risk: Option<RiskLevel>,
+    /// Whether the GPU computes.
+    pub busy: Option<bool>,
+    /// The driver is that of Windows (or WSL2 on it): a full card spills into the memory of the host.
+    pub wddm: bool,
+}
+
+impl Party {
+    /// Whether it is mine to change.
+    pub fn is_own(&self) -> bool {
+        matches!(self.relation, Relation::Job | Relation::Mine)
+    }
+
+    fn of(view: &HolderView, job: Option<ProcessKey>, now: Timestamp) -> Self {
+        let process = view.process.as_deref();
+        Self {
+            pid: view.pid(),
+            relation: view.relation(),
+            user: process.and_then(|process| process.user.as_ref().ok()).cloned(),
+            workload: process.map(Workload::of_process).unwrap_or_default(),
+            used: view.used(),
+            seen: Some(now.since(view.first_seen)),
+            kin: job.is_some() && leader(view) == job,
+        }
+    }
+}
+
+/// The head of the job that a holder is part of.
+fn leader(view: &HolderView) -> Option<ProcessKey> {
+    view.process.as_ref()?.job.as_ref().map(|job| job.leader)
+}
+
+impl Facts {
+    /// What a snapshot tells of the situation on a device, for a finding that names `pid`. None where the device is not there.
+    /// Anatomy and risk are the analyst's to add. A process that is gone is found among those that went.
+    pub fn of(snapshot: &Snapshot, gpu: Gpu, pid: Option<Pid>) -> Option<Self> {
+        let view = snapshot.device(gpu)?;
+        let holders: &[Arc<HolderView>] = view.holders.as_ref().map(|list| &**list).unwrap_or_default();
+        let named = |list: &[Arc<HolderView>]| list.iter().find(|holder| Some(holder.pid()) == pid).cloned();
+        let process = named(holders).or_else(|| named(&view.gone));
+        let job = process.as_deref().and_then(leader);
+        let party = |holder: &HolderView| Party::of(holder, job, snapshot.at);
+        let wholes = || snapshot.devices.iter().filter(|other| other.device.parent.is_none());
+        let roomiest = wholes()
+            .filter(|other| other.gpu() != view.gpu() && view.device.parent.is_none())
+            .filter_map(|other| Some((other.gpu(), *other.headroom.as_ref().ok()?)))
+            .max_by_key(|(gpu, headroom)| (*headroom, Reverse(*gpu)));
+        Some(Self {
+            busy: busy(view, process.as_deref()),
+            process: process.as_deref().map(party),
+            others: holders
+                .iter()
+                .filter(|holder| Some(holder.pid()) != pid)
+                .take(MOST_HOLDERS)
+                .map(|holder| party(holder))
+                .collect(),
+            total: view.total().ok(),
+            headroom: view.headroom.as_ref().ok().copied(),
+            memory: view.device.memory,
+            cards: u32::try_from(wholes().count()).ok(),
+            roomiest,
+            anatomy: None,
+            risk: None,
+            wddm: hides_sizes(view, holders),
+        })
+    }
+}
+
+/// Whether the device or the process computes; none where neither tells.
+fn busy(view: &DeviceView, process: Option<&HolderView>) -> Option<bool> {
+    let own = process.and_then(|holder| holder.usage.as_ref()).and_then(|usage| usage.gpu.as_ref().ok());
+    let known = view.utilization.as_ref().ok().into_iter().chain(own);
+    known.map(|percent| *percent >= 1.0).reduce(|either, other| either || other)
+}
+
+/// Whether the driver keeps the sizes of all processes of a whole card to itself, as it does under WDDM and in WSL2 alone; on a
+/// card in MIG mode that has other causes.
+fn hides_sizes(view: &DeviceView, holders: &[Arc<HolderView>]) -> bool {
+    let hidden =
+        |holder: &Arc<HolderView>| matches!(holder.holder.used, Err(Missing::Unsupported(_))) && holder.holder.instance.is_none();
+    let whole = view.device.parent.is_none() && view.device.memory == MemoryKind::Dedicated;
+    whole && !holders.is_empty() && holders.iter().all(hidden)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fixture::{GPU, Stream};
+
+    #[test]
+    fn a_snapshot_tells_who_is_there_and_where_there_is_room() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream
+            .process(7, 111, 1000)
+            .process(8, 112, 2000)
+            .holders(1_000, &[(7, Some(9_000)), (8, Some(500))])
+            .memory(1_001, 9_600);
+        let facts = Facts::of(&stream.snapshot(), GPU, Some(Pid(7))).expect("the card is there");
+        let process = facts.process.as_ref().expect("it is listed");
+        assert_eq!((process.pid, process.used), (Pid(7), Some(Bytes::mib(9_000))));
+        assert_eq!(facts.others.iter().map(|other| other.pid.0).collect::<Vec<u32>>(), [8]);
+        assert_eq!((facts.total, facts.cards, facts.roomiest), (Some(Bytes::gib(80)), Some(1), None));
+        assert_eq!(facts.headroom, Some(Bytes::gib(80).saturating_sub(Bytes::mib(9_600 + 479))));
+        assert_eq!((facts.busy, facts.wddm), (None, false), "nothing was read of load");
+        // When it is gone it still is who it was.
+        stream.holders(2_000, &[(8, Some(500))]).memory(2_001, 600);
+        let facts = Facts::of(&stream.snapshot(), GPU, Some(Pid(7))).expect("the card is there");
+        assert_eq!(facts.process.map(|process| process.pid), Some(Pid(7)));
+        assert_eq!(Facts::of(&stream.snapshot(), Gpu(5), None), None);
+    }
+
+    #[test]
+    fn where_no_size_is_told_the_driver_is_that_of_windows() {
+        for (sizes, wddm) in [(&[(7, None), (8, None)][..], true), (&[(7, None), (8, Some(500))], false), (&[], false)] {
+            let mut stream = Stream::new(MemoryKind::Dedicated);
+            stream.holders(1_000, sizes).memory(1_001, 9_010);
+            assert_eq!(Facts::of(&stream.snapshot(), GPU, None).map(|facts| facts.wddm), Some(wddm), "{sizes:?}");
+        }
+    }
+}
