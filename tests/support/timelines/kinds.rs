@@ -30,6 +30,7 @@ const POOL: &[Shape] = &[Shape::Preallocated, Shape::Steady];
 const SAWTOOTH: &[Shape] = &[Shape::Sawtooth];
 const TEETH_LEAK: &[Shape] = &[Shape::Leak, Shape::Growing, Shape::Sawtooth];
 const STEPS: &[Shape] = &[Shape::Steps];
+/// Somebody came or went.
 const ARRIVAL: &[Shape] = &[Shape::Steps, Shape::Steady];
 const CHURN: &[Shape] = &[Shape::Churn, Shape::Steps];
 const IDLE: &[Shape] = &[Shape::Idle];
@@ -761,7 +762,7 @@ fn orphan(dice: &Dice, plan: &mut Plan) {
     plan.end = script.t + dice.log(60.0, 300.0);
     plan.run(script);
     plan.run(child);
-    plan.shapes = STEPS;
+    plan.shapes = ARRIVAL;
 }
 
 fn spikes_to(dice: &Dice, plan: &mut Plan, low: f64, top: f64) {
