@@ -1,4 +1,9 @@
 //! What the analyst says of real recordings: nothing alarming where nothing was wrong, and a warning before a full card.
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "what was said of each recording is told, and the environment names their folder"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -133,13 +133,12 @@ const CARDS: &[(&str, f64)] = &[
 impl Plan {
     /// Adds a card; all of a plan are alike.
     fn card(&mut self, dice: &Dice) -> usize {
-        let card = match self.cards.first() {
-            Some(card) => card.clone(),
-            None => {
-                let (name, total) = dice.pick(CARDS);
-                let reserved = pages(total * 0.005 + dice.range(60.0, 200.0));
-                Card { name, total, reserved, base: dice.range(1.0, 14.0).round(), parent: None, unified: false }
-            }
+        let card = if let Some(card) = self.cards.first() {
+            card.clone()
+        } else {
+            let (name, total) = dice.pick(CARDS);
+            let reserved = pages(total * 0.005 + dice.range(60.0, 200.0));
+            Card { name, total, reserved, base: dice.range(1.0, 14.0).round(), parent: None, unified: false }
         };
         self.cards.push(card);
         self.cards.len() - 1

@@ -124,7 +124,9 @@ impl Case {
         let mut truths: Vec<Truth> =
             (0..plan.cards.len()).map(|gpu| plan.truth(gpu, &settled, &unharmed, seconds, camera.hz)).collect();
         if camera.sizeless || !camera.lists {
-            truths.iter_mut().for_each(|truth| truth.main = None);
+            for truth in &mut truths {
+                truth.main = None;
+            }
         }
         Self { kind, hz: camera.hz, lists: camera.lists, usage: camera.usage, seconds, samples, truths }
     }
@@ -210,7 +212,8 @@ impl Plan {
             neutral.extend(of.neutral);
         }
         let whole = self.parts(gpu).next().is_some();
-        let judged = if self.cards[0].parent.is_none() && self.cards.iter().any(|card| card.parent.is_some()) { 1 } else { 0 };
+        // Of a card with instances the first instance.
+        let judged = usize::from(self.parts(0).next().is_some());
         let shapes = if gpu == judged && !whole { self.shapes } else { &[] };
         let main = self.main.filter(|_| gpu == judged).map(|n| (Pid(self.programs[n].pid), self.main_shapes));
         let frightening = self.frightening && gpu == judged;
