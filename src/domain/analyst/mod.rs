@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{
-    Anatomy, Bytes, Finding, Gpu, HostMemory, Period, Pid, Process, Relation, Risk, Sample, SampleBody, Shape,
+    Anatomy, Bytes, Finding, Gpu, HostMemory, Period, Pid, Process, Relation, Risk, RiskLevel, Sample, SampleBody, Shape,
     Timestamp,
 };
 use super::detect::{self, DETECTORS, Detector, Say, Scene};
@@ -33,6 +33,8 @@ use card::Card;
 const CARDS: usize = 256;
 /// Processes whose facts are remembered.
 const PEOPLE: usize = 4_096;
+/// Jobs whose risk is kept.
+const JOBS: usize = 64;
 /// Processes that ended and are remembered.
 const EXITS: usize = 64;
 
@@ -214,12 +216,44 @@ impl Analyst {
         let Some(card) = self.cards.get_mut(&gpu) else { return };
         if let Some(risk) = card.judge(t, &self.people) {
             said.push(Said::Risk(risk));
-            self.say_jobs(gpu, said);
+            self.say_jobs(gpu, t, said);
         }
     }
 
-    fn say_jobs(&mut self, gpu: Gpu, said: &mut Vec<Said>) {
-        let _ = (gpu, said);
+    /// A job's risk is that of its tightest device.
+    fn say_jobs(&mut self, gpu: Gpu, t: Timestamp, said: &mut Vec<Said>) {
+        let Some(card) = self.cards.get(&gpu) else { return };
+        let mut leaders: Vec<Pid> = card.held.iter().filter_map(|held| leader(&self.people, held.pid)).collect();
+        leaders.extend(self.jobs.iter().filter(|(_, risk)| risk.gpu == gpu).map(|(job, _)| *job));
+        leaders.sort_unstable();
+        leaders.dedup();
+        for job in leaders {
+            let of = |card: &&Card| card.held.iter().any(|held| leader(&self.people, held.pid) == Some(job));
+            let risks = self.cards.values().filter(of).filter_map(Card::risk);
+            let soon = |risk: &Risk| risk.full_in.map_or(u64::MAX, |full_in| full_in.mid.0);
+            let order = |a: &&Arc<Risk>, b: &&Arc<Risk>| {
+                b.level.cmp(&a.level).then(soon(a).cmp(&soon(b))).then(a.headroom.cmp(&b.headroom)).then(a.gpu.cmp(&b.gpu))
+            };
+            let Some(tightest) = risks.min_by(order) else {
+                self.jobs.remove(&job);
+                continue;
+            };
+            let risk = Arc::new(Risk { job: Some(job), ..(**tightest).clone() });
+            let old = self.jobs.get(&job);
+            let due = old.is_none_or(|old| {
+                old.level != risk.level || old.gpu != risk.gpu || (t.since(old.t) >= Period::secs(1) && old.full_in != risk.full_in)
+            });
+            let first = old.is_none() && risk.level == RiskLevel::Ok && risk.full_in.is_none();
+            if old.is_none() && self.jobs.len() >= JOBS {
+                continue;
+            }
+            if due {
+                if !first {
+                    said.push(Said::Risk(Arc::clone(&risk)));
+                }
+                self.jobs.insert(job, risk);
+            }
+        }
     }
 
     /// The risk of a device or MIG instance now, at most a second old; none while nothing is known of it.
@@ -248,7 +282,19 @@ impl Analyst {
     }
 }
 
-/// Whether the one is of the watched job.
-fn is_job(people: &BTreeMap<Pid, Arc<Process>>, pid: Pid) -> bool {
-    people.get(&pid).is_some_and(|process| process.relation == Relation::Job)
+/// The leader of the watched job that a process is of: the head of its tree, or the topmost of its parents that is of the job.
+fn leader(people: &BTreeMap<Pid, Arc<Process>>, pid: Pid) -> Option<Pid> {
+    let of_job = |pid: &Pid| people.get(pid).filter(|process| process.relation == Relation::Job);
+    let process = of_job(&pid)?;
+    if let Some(job) = &process.job {
+        return Some(job.leader.pid);
+    }
+    let mut top = process;
+    for _ in 0..16 {
+        match top.ppid.as_ref().ok().and_then(of_job) {
+            Some(parent) if parent.key != top.key => top = parent,
+            _ => break,
+        }
+    }
+    Some(top.key.pid)
 }

@@ -52,6 +52,7 @@ pub(crate) struct Judge {
     /// The trend that the outlook is of.
     of: f64,
     request: f64,
+    sure_since: Option<f64>,
 }
 
 impl Run {
@@ -118,12 +119,19 @@ impl Judge {
         // A load that comes to its end is no alarm unless it asks for far more than there is.
         let newest = signal.jumps().next_back().filter(|jump| at - jump.t <= signal.interval().max(0.3));
         let rising = card.loading.is_on() && newest.is_some_and(|jump| jump.size > 2.0 * least);
-        let tight = self.request > 0.0 && least < self.request && (proven(card) || rising);
         let close = self.request > 0.0 && least < 2.0 * self.request;
         let outlook = self.outlook;
         let left = |of: fn(&Outlook) -> f64| outlook.map(|outlook| (of(&outlook) - at).max(0.0));
         let (mid, hi) = (left(|o| o.mid), left(|o| o.hi));
-        let sure = outlook.is_some_and(|outlook| !outlook.doubtful);
+        // A single look that is sure of itself is not enough.
+        if outlook.is_none_or(|outlook| outlook.doubtful) {
+            self.sure_since = None;
+        } else if self.sure_since.is_none() {
+            self.sure_since = Some(at);
+        }
+        let patience = card.trend.map_or(0.0, |trend| (0.04 * trend.window).min(8.0));
+        let sure = self.sure_since.is_some_and(|since| at - since >= patience);
+        let tight = self.request > 0.0 && least < self.request && ((sure && proven(card)) || rising);
         let rose = signal.jumps().next_back().is_some_and(|jump| at - jump.t <= ROSE);
         let watch = hi.is_some_and(|hi| hi < 3600.0) || (close && moving);
         let high = (sure && hi.is_some_and(|hi| hi < 300.0)) || (tight && moving);
@@ -192,8 +200,9 @@ fn outlook(card: &Card, trend: &Trend, limit: f64) -> Option<Outlook> {
     let age = trend.window;
     let urgent = passage.mid <= 8.0;
     let doubtful = regrowth(card.filling(), trend, limit)
-        || captured(card, trend)
-        || (!urgent && part < 0.55 && trend.may_end_below(limit))
+        || captured(card, trend, room)
+        || trend.slows_below(limit)
+        || (part < 0.55 && trend.may_end_below(limit))
         || (!urgent && part < 0.6 && age < 90.0)
         || matches!(trend.course, Course::Steps { count: ..4, .. });
     Some(Outlook { lo: trend.at + passage.lo, mid: trend.at + passage.mid, hi: trend.at + passage.hi, doubtful })
@@ -222,12 +231,14 @@ fn regrowth(signal: &Signal, trend: &Trend, limit: f64) -> bool {
 }
 
 /// Whether it may be the capture of graphs after a pool, or the warm-up of an allocator on a card that is nearly full.
-fn captured(card: &Card, trend: &Trend) -> bool {
+fn captured(card: &Card, trend: &Trend, room: f64) -> bool {
     let settled = card.loading.settled();
     card.loading.level().is_some_and(|level| level >= 0.75 * card.scale.total)
         && trend.since - settled < 45.0
         && trend.at - trend.since < 60.0
         && trend.at - settled < 100.0
+        && trend.in_all < 0.12 * card.scale.total
+        && trend.in_all < 6.0 * room
 }
 
 /// Whether the ceiling still rises.
