@@ -328,6 +328,17 @@ fn devices_can_be_chosen() {
 }
 
 #[test]
+fn the_file_of_the_readme_is_read() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let (_, rest) = readme.split_once("```json\n").unwrap();
+    let (file, _) = rest.split_once("```").unwrap();
+    let (code, document) = report(file, &[]);
+    assert_eq!((code, &document["problems"]), (0, &json!([])));
+    let device = &document["devices"][0];
+    assert_eq!((&device["samples"], &device["peak_used"]), (&json!(2), &json!(38_654_705_664_u64)));
+}
+
+#[test]
 fn simulated_is_said() {
     let (_, file) = recorded("idle", 2);
     assert_eq!(report(&file, &[]).1["simulated"], true);

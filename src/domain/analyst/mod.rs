@@ -241,7 +241,9 @@ impl Analyst {
             let risk = Arc::new(Risk { job: Some(job), ..(**tightest).clone() });
             let old = self.jobs.get(&job);
             let due = old.is_none_or(|old| {
-                old.level != risk.level || old.gpu != risk.gpu || (t.since(old.t) >= Period::secs(1) && old.full_in != risk.full_in)
+                old.level != risk.level
+                    || old.gpu != risk.gpu
+                    || (t.since(old.t) >= Period::secs(1) && old.full_in != risk.full_in)
             });
             let first = old.is_none() && risk.level == RiskLevel::Ok && risk.full_in.is_none();
             if old.is_none() && self.jobs.len() >= JOBS {

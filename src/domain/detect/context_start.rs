@@ -29,7 +29,8 @@ impl Detector for ContextStart {
         };
         for held in &scene.card.held {
             let settled = scene.now - held.first >= 2.0;
-            let new = settled && held.born_here && held.kind.contains(HolderKind::C) && !self.told.contains(&(held.pid, held.first));
+            let new =
+                settled && held.born_here && held.kind.contains(HolderKind::C) && !self.told.contains(&(held.pid, held.first));
             let Some(size) = held.context.filter(|size| new && CONTEXT.contains(size)) else { continue };
             if self.told.len() >= KEPT {
                 self.told.remove(0);

@@ -28,7 +28,8 @@ impl Detector for EvalJump {
         let running = step.from - settled.max(scene.begun()) >= 20.0 && !card.loading.is_on();
         let arrived = card.held.iter().any(|held| held.born_here && (-60.0..=5.0).contains(&(held.first - step.from)));
         // What was up for a moment is a spike.
-        let stays = signal.range_after(scene.now - 1.2).is_some_and(|(_, high)| high >= step.before + 0.6 * (step.after - step.before));
+        let stays =
+            signal.range_after(scene.now - 1.2).is_some_and(|(_, high)| high >= step.before + 0.6 * (step.after - step.before));
         let was_up = !stays || signal.humps().any(|hump| scene.now - hump.until < 60.0 && hump.peak >= step.after);
         let idle = card.load_range.is_some_and(|(_, most)| most < 10.0);
         if !level || !running || arrived || was_up || idle {

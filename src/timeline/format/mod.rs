@@ -30,6 +30,8 @@ pub const VERSION: u32 = 1;
 pub const MAX_DEVICES: usize = 256;
 /// More holders than a device has; a list with more is wrong.
 pub const MAX_HOLDERS: usize = 4_096;
+/// More holders than all devices of a node have together.
+pub const MAX_ALL_HOLDERS: usize = 16_384;
 
 /// Why a line is no record.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +78,8 @@ fn without_line(error: &serde_json::Error) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     devices: BTreeMap<Gpu, DeviceId>,
+    /// How many holders the newest list of each names.
+    listed: BTreeMap<Gpu, usize>,
 }
 
 impl Keys {
@@ -89,6 +93,22 @@ impl Keys {
             return Err(LineError::TooMany { what: "devices", most: MAX_DEVICES });
         }
         self.devices.insert(gpu, id.clone());
+        Ok(())
+    }
+
+    /// Takes note of a list's length.
+    fn list(&mut self, gpu: Gpu, holders: usize) -> Result<(), LineError> {
+        if holders > MAX_HOLDERS {
+            return Err(LineError::TooMany { what: "holders", most: MAX_HOLDERS });
+        }
+        if !self.devices.contains_key(&gpu) {
+            return Ok(());
+        }
+        let others: usize = self.listed.iter().filter(|(other, _)| **other != gpu).map(|(_, n)| n).sum();
+        if others + holders > MAX_ALL_HOLDERS {
+            return Err(LineError::TooMany { what: "holders on all devices", most: MAX_ALL_HOLDERS });
+        }
+        self.listed.insert(gpu, holders);
         Ok(())
     }
 
