@@ -31,16 +31,20 @@ const DEADLINE: Duration = Duration::from_mins(1);
 const DOWN: &str = "\x1b[B";
 const ENTER: &str = "\r";
 
-/// One card, on which these processes hold memory: pid, whose, GiB.
+/// One card, on which these processes hold memory: pid, whose, GiB. Where one can't be seen none can.
 fn card(holders: &[(u32, &str, u32)]) -> String {
-    let mut text = "[[device]]\nname = 'card'\ntotal = '80GiB'\n".to_owned();
+    let foreign_pids = holders.iter().any(|(_, relation, _)| *relation == "unknown");
+    let mut text = format!("[node]\nuid = 1000\nforeign_pids = {foreign_pids}\n[[device]]\nname = 'card'\ntotal = '80GiB'\n");
     for (pid, relation, size) in holders {
-        let uid = 1000 + pid;
+        let (uid, command, kind) = match *relation {
+            "mine" => (1000, format!("python train-{pid}.py"), "C"),
+            "system" => (0, "/usr/lib/xorg/Xorg vt2".to_owned(), "G"),
+            _ => (1000 + pid, format!("python train-{pid}.py"), "C"),
+        };
         let phases = format!("{{ context = {{ size = '{size}GiB', in = '0s' }} }}, {{ plateau = {{ until = '10h' }} }}");
         let process = [
             "[[process]]".to_owned(),
-            format!("pid = {pid}\ncommand = 'python train-{pid}.py'"),
-            format!("user = 'user-{pid}'\nuid = {uid}\nrelation = '{relation}'"),
+            format!("pid = {pid}\ncommand = '{command}'\nkind = '{kind}'\nuser = 'user-{pid}'\nuid = {uid}"),
             format!("on = [{{ phases = [{phases}] }}]\n"),
         ];
         text += &process.join("\n");
@@ -159,7 +163,11 @@ fn job(holders: &[(u32, &str, u32)], launcher: &str) -> Screen {
     let stream = Stream::new(world(&scenario), StreamOptions::default());
     for mut sample in stream.take_while(|sample| sample.t <= Timestamp::secs(6)) {
         if let SampleBody::Process(process) = &mut sample.body {
-            Arc::make_mut(process).job = Some(Arc::clone(&job));
+            let process = Arc::make_mut(process);
+            process.job = Some(Arc::clone(&job));
+            if process.key.pid == Pid(7_003) {
+                process.relation = Relation::Unknown;
+            }
         }
         monitor.ingest(&sample);
     }
@@ -169,7 +177,7 @@ fn job(holders: &[(u32, &str, u32)], launcher: &str) -> Screen {
 
 #[test]
 fn a_job_is_signalled_as_a_whole_with_its_head() {
-    let workers = [(7001, "mine", 4), (7002, "mine", 8), (7003, "unknown", 1)];
+    let workers = [(7001, "mine", 4), (7002, "mine", 8), (7003, "mine", 1)];
     let mut screen = job(&workers, "torchrun");
     screen.press("tab home");
     let held = press(&mut screen, "K");
