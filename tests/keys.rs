@@ -1,6 +1,7 @@
 //! Keys: scenario, keys, expected text; one line per case.
 
-use vramscope::tui::{DashboardOptions, Effect};
+use vramscope::domain::cuda::Visible;
+use vramscope::tui::{CudaView, DashboardOptions, Effect};
 
 use crate::support::frames::Screen;
 
@@ -79,6 +80,30 @@ fn keys_lead_to_texts() {
         screen.press(keys);
         let text = screen.text();
         assert!(text.contains(expected), "{scenario}, {keys:?}: no {expected:?} in\n{text}");
+    }
+}
+
+#[test]
+fn the_number_of_cuda_stands_beside_that_of_the_driver() {
+    let view = |list: &str, order, is_complete| {
+        let visible = Visible::new(list, order);
+        let cuda = Some(CudaView { visible, is_ordered: false, is_complete });
+        let mut screen = Screen::new("default", (120, 40), DashboardOptions { cuda, ..DashboardOptions::default() });
+        screen.run_to(120);
+        screen.press("end");
+        screen.text()
+    };
+    for (list, order, is_complete, title) in [
+        ("2,3", None, true, "── GPU 3, cuda:1  H100"),
+        ("3", None, true, "── GPU 3, cuda:0  H100"),
+        ("0,1", None, true, "── GPU 3  H100"),
+        ("", None, true, "── GPU 3  H100"),
+        // Cards that are not shown may be of another model.
+        ("2,3", None, false, "── GPU 3  H100"),
+        ("2,3", Some("PCI_BUS_ID"), false, "── GPU 3, cuda:1  H100"),
+    ] {
+        let text = view(list, order, is_complete);
+        assert!(text.contains(title), "{list} {order:?} {is_complete}: no {title:?} in\n{text}");
     }
 }
 

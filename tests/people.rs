@@ -474,3 +474,105 @@ fn the_drivers_accounts_stand_beside_the_sampled_peak() {
     assert!(why.contains("accounting is off") && why.contains("interval"), "{why}");
     assert_eq!(off.calls(c"nvmlDeviceGetAccountingStats"), 0);
 }
+
+/// The samples of a built-in scenario up to a second of it.
+fn story(name: &str, watched: &[Pid], until: u64) -> Vec<SampleBody> {
+    let stream = vramscope::scenario::Stream::new(crate::support::scenario::world(name), Default::default()).watching(watched);
+    stream.take_while(|sample| sample.t <= vramscope::domain::Timestamp::secs(until)).map(|sample| sample.body).collect()
+}
+
+/// The newest record of each process.
+fn newest(bodies: &[SampleBody]) -> std::collections::BTreeMap<u32, Arc<Process>> {
+    let records = bodies.iter().filter_map(|body| match body {
+        SampleBody::Process(process) => Some((process.key.pid.0, Arc::clone(process))),
+        _ => None,
+    });
+    records.collect()
+}
+
+#[test]
+fn the_simulated_jobs_follow_the_same_rules() {
+    let known = newest(&story("jobs", &[], 3));
+    let relation = |pid: u32| known[&pid].relation;
+    assert_eq!(
+        [relation(52_011), relation(50_012), relation(48_133), relation(50_231), relation(1644)],
+        [Relation::Mine, Relation::Foreign, Relation::Foreign, Relation::Foreign, Relation::System]
+    );
+    let job = |pid: u32| known[&pid].job.as_ref().map(|job| (job.leader.pid.0, job.launcher.to_string()));
+    for pid in [52_000, 52_011, 52_012, 52_013, 52_014, 52_101, 52_102, 52_103] {
+        assert_eq!(job(pid), Some((52_000, "torchrun".to_owned())), "{pid}");
+    }
+    assert_eq!((job(50_012), job(48_133), job(50_231)), (None, None, Some((50_210, "srun".to_owned()))));
+    assert_eq!(known[&50_231].details.as_ref().unwrap().batch, Ok(Some("slurm 4711".into())));
+    let watched = newest(&story("jobs", &[Pid(52_000)], 3));
+    let jobs: Vec<u32> =
+        watched.values().filter(|process| process.relation == Relation::Job).map(|process| process.key.pid.0).collect();
+    assert_eq!(jobs, [52_000, 52_011, 52_012, 52_013, 52_014, 52_101, 52_102, 52_103]);
+    // The accounts know what was between two readings.
+    let account = story("jobs", &[], 9).into_iter().rev().find_map(|body| match body {
+        SampleBody::Usage(usage) if usage.gpu == Gpu(0) => {
+            usage.processes.iter().find(|process| process.pid == Pid(52_011)).map(|process| process.accounted.clone())
+        }
+        _ => None,
+    });
+    let account = account.unwrap().unwrap();
+    assert!((Bytes::mib(17_400 + 5_100)..=Bytes::mib(17_400 + 5_200)).contains(&account), "{account}");
+}
+
+#[test]
+fn simulated_leftovers_are_found_by_their_open_nodes() {
+    let bodies = story("leftovers", &[], 90);
+    let known = newest(&bodies);
+    let parents = |pid: u32| -> Vec<String> {
+        known[&pid].details.as_ref().unwrap().parents.iter().map(|parent| parent.name.to_string()).collect()
+    };
+    assert_eq!(parents(61_200), ["torchrun (zombie)", "bash"]);
+    let searches: Vec<Vec<(u32, Vec<Gpu>)>> = bodies
+        .iter()
+        .filter_map(|body| match body {
+            SampleBody::Handles { list: Ok(list), .. } => {
+                Some(list.iter().map(|handle| (handle.key.pid.0, handle.gpus.to_vec())).collect())
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(searches.len() >= 4 && searches.iter().all(|search| search == &[(61_301, vec![Gpu(1)])]), "{searches:?}");
+    assert_eq!((&*known[&61_301].user.clone().unwrap(), known[&61_301].ppid.clone()), ("user1", Ok(Pid(1))));
+    assert!(!bodies.iter().any(|body| matches!(body, SampleBody::Exit { pid: Pid(61_301), .. })));
+}
+
+#[test]
+fn a_simulated_container_names_nobody() {
+    let bodies = story("container", &[], 12);
+    assert!(newest(&bodies).values().all(|process| {
+        process.relation == Relation::Unknown
+            && process.key.start.is_none()
+            && process.command.is_err()
+            && process.details.is_none()
+    }));
+    let hints =
+        bodies.iter().filter(|body| matches!(body, SampleBody::Health(Health::Problem { fix, .. }) if fix.contains("hostPID")));
+    assert_eq!(hints.count(), 1);
+    assert!(matches!(bodies.first(), Some(SampleBody::Header(header)) if header.foreign_pids));
+}
+
+#[test]
+fn the_demo_watches_a_tree_and_refuses_a_pid_that_nobody_has() {
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
+        command
+            .env_clear()
+            .env("LANG", "C.UTF-8")
+            .args(["once", "--json", "--source", "demo:jobs"])
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    let document: Value = serde_json::from_slice(&run(&["--pid", "52011,52013"]).stdout).unwrap();
+    assert_eq!(holder(&document, 52_101)["relation"], "job");
+    assert_eq!(holder(&document, 52_013)["relation"], "job");
+    assert_eq!(holder(&document, 52_012)["relation"], "mine");
+    let refused = run(&["--pid", "7"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no process 7"), "{refused:?}");
+}

@@ -5,14 +5,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use portable_pty::CommandBuilder;
 use rustix::process::getuid;
-use vramscope::domain::{Gpu, Monitor, Pid, ProcessKey, Refusal, Relation, SampleBody, Sent, Signal, Snapshot, Timestamp, Wall};
+use vramscope::domain::{
+    Gpu, Job, Monitor, Pid, ProcessKey, Refusal, Relation, SampleBody, Sent, Signal, Snapshot, Timestamp, Wall,
+};
 use vramscope::sampler::channel;
-use vramscope::scenario::{Scenario, StreamOptions};
+use vramscope::scenario::{Scenario, Stream, StreamOptions};
 use vramscope::source::Source;
 use vramscope::source::demo::DemoSource;
 use vramscope::tui::{DashboardOptions, Effect, Msg};
@@ -143,6 +146,84 @@ fn what_cannot_be_seen_is_never_held() {
     has(&mut screen, &["It can't be signalled", "(7001): its pid may mean another process here"]);
     assert_eq!(press(&mut screen, "down"), None);
     assert_eq!(press(&mut screen, "enter"), Some(Effect::Hold(Vec::new())), "there is nothing to confirm");
+}
+
+/// A dashboard on which the holders of a card are the workers of a launcher that holds nothing itself.
+fn job(holders: &[(u32, &str, u32)], launcher: &str) -> Screen {
+    let scenario = card(holders);
+    let mut screen = screen(&scenario, (120, 40));
+    let leader = ProcessKey { pid: Pid(6_000), start: Some(77) };
+    let command = Ok("torchrun --nproc-per-node 2 train.py".into());
+    let job = Arc::new(Job { leader, launcher: launcher.into(), command });
+    let mut monitor = Monitor::new();
+    let stream = Stream::new(world(&scenario), StreamOptions::default());
+    for mut sample in stream.take_while(|sample| sample.t <= Timestamp::secs(6)) {
+        if let SampleBody::Process(process) = &mut sample.body {
+            Arc::make_mut(process).job = Some(Arc::clone(&job));
+        }
+        monitor.ingest(&sample);
+    }
+    screen.app.update(Msg::Snapshot(Arc::new(monitor.snapshot())));
+    screen
+}
+
+#[test]
+fn a_job_is_signalled_as_a_whole_with_its_head() {
+    let workers = [(7001, "mine", 4), (7002, "mine", 8), (7003, "unknown", 1)];
+    let mut screen = job(&workers, "torchrun");
+    screen.press("tab home");
+    let held = press(&mut screen, "K");
+    let Some(Effect::Hold(keys)) = held else { panic!("{held:?}\n{}", screen.text()) };
+    let pids: Vec<u32> = keys.iter().map(|key| key.pid.0).collect();
+    assert_eq!(pids, [6_000, 7_001, 7_002], "the unknown one is not even held");
+    has(
+        &mut screen,
+        &["3 processes of ", "12.0 GiB on GPU 0", "6000 ", "7001  user-7001", "7003  train-7003.py: its pid may mean"],
+    );
+    for key in ["enter", "down"] {
+        press(&mut screen, key);
+    }
+    assert_eq!(screen.press("enter"), Some(Effect::Signal(Signal::Term)));
+    let answers = vec![Ok(Sent::Delivered), Err(Refusal::Denied), Ok(Sent::Delivered)];
+    screen.app.update(Msg::Signalled(Signal::Term, answers));
+    has(
+        &mut screen,
+        &[
+            "TERM to 2 of 4",
+            "(6000): sent",
+            "train-7001.py (7001): not permitted: process of user-7001",
+            "train-7002.py (7002): sent",
+            "train-7003.py (7003): its pid may mean another process here",
+        ],
+    );
+    // The head of a tree that is only watched may be the user's own shell.
+    let mut screen = job(&workers[..2], "tree");
+    screen.press("tab home");
+    let Some(Effect::Hold(keys)) = press(&mut screen, "K") else { panic!("{}", screen.text()) };
+    assert_eq!(keys.len(), 2);
+}
+
+#[test]
+fn tagged_processes_are_signalled_together() {
+    let holders = [(7001, "foreign", 4), (7002, "foreign", 8), (7003, "foreign", 1)];
+    let mut screen = screen(&card(&holders), (80, 24));
+    screen.press("tab home space space");
+    let Some(Effect::Hold(keys)) = press(&mut screen, "K") else { panic!("{}", screen.text()) };
+    assert_eq!(keys.iter().map(|key| key.pid.0).collect::<Vec<_>>(), [7_001, 7_002]);
+    has(&mut screen, &["2 processes of user-7001, user-7002: 12.0 GiB on GPU 0"]);
+}
+
+#[test]
+fn more_processes_than_anybody_can_read_are_refused() {
+    let holders: Vec<(u32, &str, u32)> = (0..300).map(|n| (7_000 + n, "foreign", 0)).collect();
+    let scenario = card(&holders).replace("'0GiB'", "'10MiB'");
+    let mut screen = screen(&scenario, (120, 24));
+    screen.press("tab home");
+    for _ in 0..300 {
+        screen.press("space");
+    }
+    assert_eq!(press(&mut screen, "K"), None);
+    has(&mut screen, &["300 processes are too many: at most 256 at once."]);
 }
 
 #[test]

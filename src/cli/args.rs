@@ -42,7 +42,8 @@ pub fn command() -> Command {
         )
         .after_help(
             "Exit codes: 0 success, 1 failure, 2 usage or configuration, 3 no usable driver or device, or it does not answer, \
-             4 pick: no device has that headroom, report: the recording is damaged; with a command after --, its own.\n\
+             4 the recording is damaged and what could be read was used, or pick: no device has that headroom; with a command \
+             after --, its own.\n\
              Durations: 250ms, 1s, 5m, or bare seconds.",
         )
 }

@@ -40,7 +40,7 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("3", "no usable NVIDIA driver or device, or it does not answer"),
     (
         "4",
-        "pick: no device has that headroom, or the time to wait ran out; report: the recording is damaged, what could be read was used",
+        "the recording is damaged, and what could be read was used; pick: no device has that headroom, or the time to wait ran out",
     ),
     (
         "pick with a command",

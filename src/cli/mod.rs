@@ -8,7 +8,7 @@
 //! | 1 | failure |
 //! | 2 | usage error, bad configuration, unreadable input |
 //! | 3 | no usable NVIDIA driver or device, or it does not answer |
-//! | 4 | `pick`: no device has that headroom; `report`: the recording is damaged, what could be read was used |
+//! | 4 | the recording is damaged, what could be read was used; `pick`: no device has that headroom |
 //! | other | that of the command after `--` |
 
 pub mod args;
@@ -50,7 +50,7 @@ pub enum Exit {
     Usage,
     /// There is no driver or device, or it does not answer.
     NoDriver,
-    /// What was found is not enough.
+    /// The recording is damaged and what could be read was used; what was found is not enough.
     Incomplete,
     /// As the command that was run.
     Status(u8),
@@ -79,12 +79,12 @@ pub enum Action {
     Demo(demo::Args),
     /// Print one snapshot as a table or JSON, then exit
     Once(once::Args),
+    /// Pick GPUs with headroom for a new job, and print them or run a command on them
+    Pick(pick::Args),
     /// Report on a recording: peaks, who grew, what was found
     Report(report::Args),
     /// Advice on GPU memory: list it, search it, or read one tip in full
     Tips(tips::Args),
-    /// Pick GPUs with headroom for a new job, and print them or run a command on them
-    Pick(pick::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -152,9 +152,9 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
         Action::Top => dashboard::run(&context),
         Action::Demo(args) => demo::run(&args, &context),
         Action::Once(args) => once::run(&args, &context),
+        Action::Pick(args) => pick::run(&args, &context),
         Action::Report(args) => report::run(&args, &context),
         Action::Tips(args) => tips::run(&args),
-        Action::Pick(args) => pick::run(&args, &context),
         Action::Completions(args) => completions::run(&args),
         Action::Man => man::run(),
     };

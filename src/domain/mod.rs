@@ -5,6 +5,8 @@ pub mod alert;
 pub mod analyst;
 pub mod bytes;
 pub mod command;
+pub mod cuda;
+pub mod detect;
 pub mod device;
 pub mod finding;
 #[cfg(test)]
@@ -15,6 +17,7 @@ pub mod growth;
 pub mod history;
 pub mod launcher;
 pub mod monitor;
+pub mod oom;
 pub mod owner;
 pub mod process;
 pub mod reading;

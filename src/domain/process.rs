@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Bytes, Gpu, Period, Reading, Wall};
+use super::{Bytes, Gpu, Missing, Period, Reading, Wall};
 
 /// A process id in the reader's PID namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -188,6 +188,11 @@ pub struct Holder {
     /// On a MIG parent: the instance it runs in.
     pub instance: Option<Gpu>,
 }
+
+/// Why a driver has no account of a process's peak, and what that means for the sampled one.
+pub const ACCOUNTING_OFF: Missing = Missing::Unsupported(std::borrow::Cow::Borrowed(
+    "accounting is off; the sampled peak can miss what is shorter than the interval",
+));
 
 /// What a process uses beside memory, over the last process interval.
 #[derive(Clone, Debug, PartialEq)]

@@ -52,12 +52,14 @@ impl App {
     /// A dashboard that has seen nothing yet.
     pub fn new(options: DashboardOptions) -> Self {
         let styles = Styles::new(&options.theme, options.palette);
+        let mut look = Look::new();
+        look.graphics = options.graphics;
         Self {
             options,
             styles,
             keymap: Keymap::new(),
             theme: None,
-            look: Look::new(),
+            look,
             snapshot: Arc::default(),
             now: Timestamp::ZERO,
             frozen: None,
@@ -355,7 +357,7 @@ impl App {
             return;
         }
         let (picture, _) = self.picture();
-        let keys = self.look.picked(&self.snapshot);
+        let keys = aim::meant(&self.look, &self.snapshot);
         let aim = Aim::at(&keys, &self.snapshot, &picture);
         if aim.targets.is_empty() {
             self.look.note = Some("No process is selected: Tab, then up and down.".to_owned());

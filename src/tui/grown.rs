@@ -17,19 +17,21 @@ pub struct Grown {
     changes: Vec<(Grower, Option<i64>)>,
 }
 
-/// Smaller changes are what allocators do all day: nothing is said of them.
-const NOTABLE: u64 = 64 << 20;
-
 /// The longest time at either end in which the peak stands for a value that swings.
 const EDGE: Period = Period::secs(10);
 
 impl Grown {
+    /// Smaller changes are what allocators do all day: nothing is said of them.
+    pub const NOTABLE: u64 = 64 << 20;
+
     /// What changed between two moments; none where that is not known.
     pub fn of(view: &DeviceView, from: Timestamp, to: Timestamp) -> Option<Self> {
         let growth = Growth::of(view, from, to)?;
         let (from, to) = (growth.from, growth.to);
         let calm = |series: Option<&Series>, delta: Option<i64>| match (series, delta) {
-            (Some(series), Some(delta)) if delta.unsigned_abs() >= NOTABLE => Some(of_peaks(series, from, to).unwrap_or(delta)),
+            (Some(series), Some(delta)) if delta.unsigned_abs() >= Grown::NOTABLE => {
+                Some(of_peaks(series, from, to).unwrap_or(delta))
+            }
             (_, delta) => delta,
         };
         let total = calm(Some(&view.series), growth.delta());
@@ -72,13 +74,12 @@ impl Grown {
         self.changes.iter().find(|(who, _)| is(who)).and_then(|(_, delta)| *delta)
     }
 
-    /// The largest changes that are worth a word; at most `most`.
-    pub fn notable(&self, most: usize) -> impl Iterator<Item = (&Grower, i64)> {
+    /// The changes that are worth a word, the largest first.
+    pub fn notable(&self) -> impl Iterator<Item = (&Grower, i64)> {
         self.changes
             .iter()
             .filter_map(|(who, delta)| Some((who, (*delta)?)))
-            .filter(|(_, delta)| delta.unsigned_abs() >= NOTABLE)
-            .take(most)
+            .filter(|(_, delta)| delta.unsigned_abs() >= Self::NOTABLE)
     }
 }
 
@@ -103,8 +104,8 @@ fn swings(series: &Series, at: Timestamp, edge: Period) -> bool {
         let bucket = series.span(at.back(Period(step.0 * (n + 1))), step, at);
         let (Some(min), Some(max), Some(now)) = (bucket.min(), bucket.max(), bucket.last()) else { continue };
         let before = last.unwrap_or(now);
-        up |= max.0.saturating_sub(before.0.min(min.0)) >= NOTABLE && max > before;
-        down |= before.0.max(max.0).saturating_sub(now.0) >= NOTABLE;
+        up |= max.0.saturating_sub(before.0.min(min.0)) >= Grown::NOTABLE && max > before;
+        down |= before.0.max(max.0).saturating_sub(now.0) >= Grown::NOTABLE;
         last = Some(now);
     }
     up && down

@@ -40,6 +40,10 @@ pub(crate) struct Loading {
     arrival: f64,
     /// The ceiling at the last look.
     top: f64,
+    /// The last look at which nothing was computed, and the level then.
+    idle: (f64, f64),
+    /// Somebody else computed when it began.
+    beside: bool,
 }
 
 impl Loading {
@@ -94,11 +98,13 @@ impl Loading {
                 } else if rose {
                     self.arrival = 0.0;
                 }
-                let again = self.from > 0.0 && now - self.settled < PAUSE && lift > 0.1 * scale.total;
+                let again = self.from > 0.0 && !card.is_busy(now) && now - self.settled < PAUSE && lift > 0.1 * scale.total;
                 let fresh = newcomer && self.settled < self.newest(card);
                 if rose && (self.phase == Phase::Empty && step > 0.5 * scale.step || arrived || again || (fresh && step > 0.0)) {
                     self.phase = Phase::On;
                     (self.from, self.base) = (now, self.level);
+                    self.idle = (now, level);
+                    self.beside = card.is_busy(now);
                 }
                 if (level - self.level).abs() > scale.flat {
                     (self.level, self.moved) = (level, now);
@@ -111,11 +117,21 @@ impl Loading {
                 if rose {
                     (self.level, self.moved) = (level, now);
                 }
-                let fell = level < self.level - scale.turn;
-                if now - self.moved > QUIET || fell || now - self.from > LONGEST {
+                // It computes, or gives back what it took: the load is over. What it had come to by the last look is its end.
+                let gave_back = signal.turns().newest().next().filter(|(turn, peak)| *peak && turn.t > self.from);
+                // The device's load tells only where nobody computed before.
+                let newest = card.held.iter().filter(|held| held.born_here).max_by(|a, b| a.first.total_cmp(&b.first));
+                let own = newest.and_then(|held| held.busy).map(f64::from);
+                let whole = card.load.filter(|(t, _)| *t >= self.from + 1.0 && now - t < 2.0 && !self.beside);
+                let computes = own.or(whole.map(|(_, load)| f64::from(load))).is_some_and(|load| load >= 30.0);
+                if !computes {
+                    self.idle = (now, level);
+                }
+                if now - self.moved > QUIET || gave_back.is_some() || computes || now - self.from > LONGEST {
                     self.phase = Phase::Over;
-                    self.settled = if fell { now } else { self.moved };
-                    self.at = Some(self.level);
+                    self.settled = if computes { self.idle.0.max(self.from) } else { self.moved };
+                    let before = if computes { self.idle.1 } else { self.level };
+                    self.at = Some(gave_back.map_or(before, |(turn, _)| turn.v.min(before)));
                     self.level = level;
                 }
             }

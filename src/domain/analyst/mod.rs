@@ -7,21 +7,24 @@
 //! A reading costs a few compares; the real work is done when about a second is complete. A device takes at most 12 KiB and
 //! a holder 10 KiB; of all else there is a bounded number.
 
-mod card;
+pub(crate) mod card;
 mod envelope;
-mod held;
-mod loading;
+pub(crate) mod held;
+pub(crate) mod loading;
+mod loose;
+mod phases;
 mod risk;
 mod shape;
-mod signal;
-mod trend;
-mod turns;
+pub(crate) mod signal;
+pub(crate) mod trend;
+pub(crate) mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::detect::{self, DETECTORS, Detector, Say, Scene};
 use super::{
-    Anatomy, Bytes, DeviceState, Finding, Gpu, HostMemory, Period, Pid, Process, Relation, Risk, Sample, SampleBody, Shape,
+    Anatomy, Bytes, Finding, Gpu, HostMemory, Period, Pid, Process, Relation, Risk, RiskLevel, Sample, SampleBody, Shape,
     Timestamp,
 };
 use card::Card;
@@ -30,6 +33,10 @@ use card::Card;
 const CARDS: usize = 256;
 /// Processes whose facts are remembered.
 const PEOPLE: usize = 4_096;
+/// Jobs whose risk is kept.
+const JOBS: usize = 64;
+/// Processes that ended and are remembered.
+const EXITS: usize = 64;
 
 /// Something to be said from a sample.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +59,8 @@ pub(crate) struct Point {
 pub(crate) struct Jump {
     pub(crate) t: f64,
     pub(crate) size: f64,
+    /// The ceiling before.
+    pub(crate) from: f64,
 }
 
 /// Folds samples into findings, risk, shapes and anatomy. What is said at a time depends on the samples up to it alone.
@@ -60,6 +69,11 @@ pub struct Analyst {
     pub(crate) cards: BTreeMap<Gpu, Card>,
     people: BTreeMap<Pid, Arc<Process>>,
     host: Option<HostMemory>,
+    detectors: BTreeMap<Gpu, Vec<Box<dyn Detector>>>,
+    /// The number of the newest finding.
+    said: u32,
+    /// Processes that ended of late, and when.
+    exits: Vec<(Pid, f64)>,
     jobs: BTreeMap<Pid, Arc<Risk>>,
 }
 
@@ -97,7 +111,10 @@ impl Analyst {
                 let room = self.cards.len() < CARDS;
                 match self.cards.get_mut(&device.gpu) {
                     Some(card) if card.device.id == device.id => card.rebind(device),
-                    Some(card) => *card = Card::new(device, self.host),
+                    Some(card) => {
+                        *card = Card::new(device, self.host);
+                        self.detectors.remove(&device.gpu);
+                    }
                     None if room => {
                         self.cards.insert(device.gpu, Card::new(device, self.host));
                     }
@@ -133,12 +150,11 @@ impl Analyst {
                     self.beat(t, gpu, said);
                 }
             }
-            SampleBody::State { gpu: Some(gpu), state, .. } => {
+            SampleBody::State { gpu: Some(gpu), state, call, since } => {
                 if let Some(card) = self.cards.get_mut(gpu) {
-                    card.state(*state);
-                    if *state == DeviceState::Lost {
-                        self.level(t, *gpu, said);
-                    }
+                    card.state(t.as_secs_f64(), *state, *call, since.as_secs_f64());
+                    self.look(t, *gpu, said);
+                    self.level(t, *gpu, said);
                 }
             }
             SampleBody::Gap { gpu, .. } => {
@@ -148,6 +164,10 @@ impl Analyst {
             }
             SampleBody::Exit { pid, .. } => {
                 self.people.remove(pid);
+                if self.exits.len() >= EXITS {
+                    self.exits.remove(0);
+                }
+                self.exits.push((*pid, t.as_secs_f64()));
             }
             SampleBody::Header(_)
             | SampleBody::Handles { .. }
@@ -174,9 +194,21 @@ impl Analyst {
     /// About a second of a device is complete.
     fn beat(&mut self, t: Timestamp, gpu: Gpu, said: &mut Vec<Said>) {
         if let Some(card) = self.cards.get_mut(&gpu) {
-            card.beat(t);
+            card.beat();
         }
         self.level(t, gpu, said);
+        self.look(t, gpu, said);
+    }
+
+    /// Lets the detectors of a device look.
+    fn look(&mut self, t: Timestamp, gpu: Gpu, said: &mut Vec<Said>) {
+        let Some(card) = self.cards.get(&gpu) else { return };
+        let detectors = self.detectors.entry(gpu).or_insert_with(|| DETECTORS.iter().map(detect::Entry::make).collect());
+        let scene = Scene { now: t.as_secs_f64(), gpu, card, cards: &self.cards, people: &self.people, exits: &self.exits };
+        let mut say = Say { t, gpu, next: &mut self.said, said };
+        for detector in detectors {
+            detector.look(&scene, &mut say);
+        }
     }
 
     /// Judges the risk at a reading.
@@ -184,12 +216,46 @@ impl Analyst {
         let Some(card) = self.cards.get_mut(&gpu) else { return };
         if let Some(risk) = card.judge(t, &self.people) {
             said.push(Said::Risk(risk));
-            self.say_jobs(gpu, said);
+            self.say_jobs(gpu, t, said);
         }
     }
 
-    fn say_jobs(&mut self, gpu: Gpu, said: &mut Vec<Said>) {
-        let _ = (gpu, said);
+    /// A job's risk is that of its tightest device.
+    fn say_jobs(&mut self, gpu: Gpu, t: Timestamp, said: &mut Vec<Said>) {
+        let Some(card) = self.cards.get(&gpu) else { return };
+        let mut leaders: Vec<Pid> = card.held.iter().filter_map(|held| leader(&self.people, held.pid)).collect();
+        leaders.extend(self.jobs.iter().filter(|(_, risk)| risk.gpu == gpu).map(|(job, _)| *job));
+        leaders.sort_unstable();
+        leaders.dedup();
+        for job in leaders {
+            let of = |card: &&Card| card.held.iter().any(|held| leader(&self.people, held.pid) == Some(job));
+            let risks = self.cards.values().filter(of).filter_map(Card::risk);
+            let soon = |risk: &Risk| risk.full_in.map_or(u64::MAX, |full_in| full_in.mid.0);
+            let order = |a: &&Arc<Risk>, b: &&Arc<Risk>| {
+                b.level.cmp(&a.level).then(soon(a).cmp(&soon(b))).then(a.headroom.cmp(&b.headroom)).then(a.gpu.cmp(&b.gpu))
+            };
+            let Some(tightest) = risks.min_by(order) else {
+                self.jobs.remove(&job);
+                continue;
+            };
+            let risk = Arc::new(Risk { job: Some(job), ..(**tightest).clone() });
+            let old = self.jobs.get(&job);
+            let due = old.is_none_or(|old| {
+                old.level != risk.level
+                    || old.gpu != risk.gpu
+                    || (t.since(old.t) >= Period::secs(1) && old.full_in != risk.full_in)
+            });
+            let first = old.is_none() && risk.level == RiskLevel::Ok && risk.full_in.is_none();
+            if old.is_none() && self.jobs.len() >= JOBS {
+                continue;
+            }
+            if due {
+                if !first {
+                    said.push(Said::Risk(Arc::clone(&risk)));
+                }
+                self.jobs.insert(job, risk);
+            }
+        }
     }
 
     /// The risk of a device or MIG instance now, at most a second old; none while nothing is known of it.
@@ -214,12 +280,23 @@ impl Analyst {
 
     /// Where the memory of a process on a device goes, as far as its phases were seen.
     pub fn anatomy(&self, gpu: Gpu, pid: Pid) -> Option<Anatomy> {
-        let _ = (gpu, pid);
-        None
+        self.cards.get(&gpu)?.anatomy(pid)
     }
 }
 
-/// Whether the one is of the watched job.
-fn is_job(people: &BTreeMap<Pid, Arc<Process>>, pid: Pid) -> bool {
-    people.get(&pid).is_some_and(|process| process.relation == Relation::Job)
+/// The leader of the watched job that a process is of: the head of its tree, or the topmost of its parents that is of the job.
+fn leader(people: &BTreeMap<Pid, Arc<Process>>, pid: Pid) -> Option<Pid> {
+    let of_job = |pid: &Pid| people.get(pid).filter(|process| process.relation == Relation::Job);
+    let process = of_job(&pid)?;
+    if let Some(job) = &process.job {
+        return Some(job.leader.pid);
+    }
+    let mut top = process;
+    for _ in 0..16 {
+        match top.ppid.as_ref().ok().and_then(of_job) {
+            Some(parent) if parent.key != top.key => top = parent,
+            _ => break,
+        }
+    }
+    Some(top.key.pid)
 }

@@ -52,6 +52,7 @@ pub(crate) struct Judge {
     /// The trend that the outlook is of.
     of: f64,
     request: f64,
+    sure_since: Option<f64>,
 }
 
 impl Run {
@@ -81,6 +82,11 @@ impl Run {
 impl Judge {
     pub(crate) fn new(gpu: Gpu) -> Self {
         Self { gpu: gpu.0, ..Self::default() }
+    }
+
+    /// Whether the growth may still end by itself.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.outlook.is_none_or(|outlook| outlook.doubtful)
     }
 
     pub(crate) fn risk(&self) -> Option<&Arc<Risk>> {
@@ -113,12 +119,19 @@ impl Judge {
         // A load that comes to its end is no alarm unless it asks for far more than there is.
         let newest = signal.jumps().next_back().filter(|jump| at - jump.t <= signal.interval().max(0.3));
         let rising = card.loading.is_on() && newest.is_some_and(|jump| jump.size > 2.0 * least);
-        let tight = self.request > 0.0 && least < self.request && (proven(card) || rising);
         let close = self.request > 0.0 && least < 2.0 * self.request;
         let outlook = self.outlook;
         let left = |of: fn(&Outlook) -> f64| outlook.map(|outlook| (of(&outlook) - at).max(0.0));
         let (mid, hi) = (left(|o| o.mid), left(|o| o.hi));
-        let sure = outlook.is_some_and(|outlook| !outlook.doubtful);
+        // A single look that is sure of itself is not enough.
+        if outlook.is_none_or(|outlook| outlook.doubtful) {
+            self.sure_since = None;
+        } else if self.sure_since.is_none() {
+            self.sure_since = Some(at);
+        }
+        let patience = card.trend.map_or(0.0, |trend| (0.04 * trend.window).min(8.0));
+        let sure = self.sure_since.is_some_and(|since| at - since >= patience);
+        let tight = self.request > 0.0 && least < self.request && ((sure && proven(card)) || rising);
         let rose = signal.jumps().next_back().is_some_and(|jump| at - jump.t <= ROSE);
         let watch = hi.is_some_and(|hi| hi < 3600.0) || (close && moving);
         let high = (sure && hi.is_some_and(|hi| hi < 300.0)) || (tight && moving);
@@ -188,7 +201,8 @@ fn outlook(card: &Card, trend: &Trend, limit: f64) -> Option<Outlook> {
     let urgent = passage.mid <= 8.0;
     let doubtful = regrowth(card.filling(), trend, limit)
         || captured(card, trend)
-        || (!urgent && part < 0.55 && trend.may_end_below(limit))
+        || trend.slows_below(limit)
+        || (part < 0.55 && trend.may_end_below(limit))
         || (!urgent && part < 0.6 && age < 90.0)
         || matches!(trend.course, Course::Steps { count: ..4, .. });
     Some(Outlook { lo: trend.at + passage.lo, mid: trend.at + passage.mid, hi: trend.at + passage.hi, doubtful })
@@ -257,15 +271,6 @@ fn request(card: &Card) -> f64 {
     sizes.get(rank.saturating_sub(1)).copied().unwrap_or_default().max(LEAST_REQUEST)
 }
 
-/// Who grew since a moment: the holder with the largest rise.
-fn grower(card: &Card, since: f64) -> Option<(Pid, f64)> {
-    let rises = card.held.iter().filter_map(|held| {
-        let before = if held.first > since { 0.0 } else { held.signal.high().at(since)? };
-        Some((held.pid, held.signal.ceiling() - before))
-    });
-    rises.filter(|(_, rise)| *rise > 0.0).max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
 /// One line: who, how fast, headroom, when, why.
 fn reason(
     card: &Card,
@@ -275,7 +280,8 @@ fn reason(
     people: &BTreeMap<Pid, Arc<Process>>,
 ) -> Arc<str> {
     let signal = card.filling();
-    let left = size(headroom);
+    // What comes back within every cycle is no room for growth.
+    let left = size(card.limit.map_or(headroom, |limit| (limit - signal.ceiling()).min(headroom)));
     let Some(trend) = card.trend.as_ref().filter(|_| level > RiskLevel::Ok || full_in.is_some()) else {
         if level > RiskLevel::Ok {
             return format!("{left} left, rises of late as large as {}", size(request(card))).into();
@@ -288,7 +294,7 @@ fn reason(
         }
         return Arc::from("");
     };
-    let who = match grower(card, trend.since).and_then(|(pid, _)| card.held_by(pid)) {
+    let who = match card.grower(trend.since).and_then(|(pid, _)| card.held_by(pid)) {
         Some(held) => {
             let relation = people.get(&held.pid).map(|process| process.relation);
             let whose = relation.map_or_else(String::new, |relation| format!(", {relation}"));

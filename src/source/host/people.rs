@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::container::Container;
 use super::details;
 use super::kin::{Kin, Kinship};
-use super::namespace::{self, Claim, FOREIGN, View};
+use super::namespace::{self, Claim, View};
 use super::nodes::Nodes;
 use super::procfs::{self, Stat};
 use super::root::Root;
 use super::users::Users;
 use super::watch::Watch;
 use crate::domain::launcher::{self, Link};
-use crate::domain::owner::{Place, Subject};
+use crate::domain::owner::{FOREIGN_PID, Place, Subject};
 use crate::domain::{
     Bytes, Gpu, Health, HolderKind, Job, Missing, OpenHandle, Period, Pid, Process, ProcessKey, ProcessUsage, Reading, Relation,
     Timestamp, Wall,
@@ -352,7 +352,7 @@ impl People {
     pub fn search(&self, cards: &[(u32, Gpu)]) -> Search {
         let nothing = |missing| Search { processes: Vec::new(), list: Err(missing), denied: 0 };
         if !self.view.initial {
-            return nothing(FOREIGN);
+            return nothing(FOREIGN_PID);
         }
         let Some(found) = self.nodes.search() else { return nothing(Missing::Unsupported("there is no /proc".into())) };
         let (mut processes, mut list, mut open) = (Vec::new(), Vec::new(), Vec::new());

@@ -9,11 +9,12 @@ use super::super::cards::{Card, Slice};
 use super::super::columns::job_name;
 use super::super::look::{Focus, Layer, Look, Selection};
 use super::super::rows::{JobRow, Row, RowKind};
+use super::super::subject::persistent;
 use super::super::theme::Role;
 use super::super::widgets::text::{Pen, fit_clauses, put, put_right, say, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
-use crate::domain::{Bytes, Certainty, Finding, Gpu, HolderView, MemoryKind, Missing, Reading};
+use crate::domain::{Bytes, Cause, Certainty, Finding, Gpu, HolderView, MemoryKind, Missing, Reading};
 
 /// The status line.
 pub struct Status;
@@ -225,11 +226,18 @@ fn about_row(world: &World<'_>, row: &Row<'_>) -> String {
             gib(row.used.as_ref().ok().copied())
         ),
         RowKind::Unattributed => match &row.used {
-            Ok(used) => format!(
-                "Unattributed on GPU {}: {} GiB are used beyond what its processes hold: driver contexts, other containers, or what a dead process left.",
-                row.gpu,
-                gib(Some(*used))
-            ),
+            Ok(used) => {
+                let mut out = format!("Unattributed on GPU {}: {} GiB are used, but by no process", row.gpu, gib(Some(*used)));
+                let card = world.card(row.gpu).filter(|_| world.past.is_none());
+                if let Some((since, _)) = card.and_then(|card| persistent(card.view, world.now)) {
+                    say(&mut out, format_args!(" since {}", world.time(since)));
+                }
+                let causes = card.map_or_else(Vec::new, |card| Cause::of(card.view, world.snapshot));
+                if let Some(cause) = causes.first() {
+                    say(&mut out, format_args!("; {}", cause.text()));
+                }
+                out + "."
+            }
             Err(missing) => format!("Unattributed on GPU {} can't be told: {missing}.", row.gpu),
         },
     }

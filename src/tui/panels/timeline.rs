@@ -191,23 +191,21 @@ impl Panel for Timeline {
 }
 
 fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut Buffer) {
-    let mut title = format!("GPU {}  {}  last {}", card.gpu(), card.name(), look.span_name());
+    // A number of CUDA's stands beside that of the driver where somebody has chosen what CUDA sees.
+    let cuda = world.options.cuda.as_ref().and_then(|cuda| cuda.ordinal(card.gpu(), world.snapshot));
+    let cuda = cuda.map_or_else(String::new, |number| format!(", cuda:{number}"));
+    let name = format!("GPU {}{cuda}  {}", card.gpu(), card.name());
+    let mut title = format!("{name}  last {}", look.span_name());
     if let Some(end) = look.end.filter(|_| look.cursor.is_none()) {
-        title = format!(
-            "GPU {}  {}  {} up to {}, {} ago",
-            card.gpu(),
-            card.name(),
-            look.span_name(),
-            world.time(end),
-            world.now.since(end)
-        );
+        let ago = world.now.since(end);
+        title = format!("{name}  {} up to {}, {ago} ago", look.span_name(), world.time(end));
     } else if let Some(cursor) = look.cursor {
         let what = if card.is_blank(world.past) {
             format!("nothing known, {}", world.why_blank(card))
         } else {
             format!("{} GiB used", gib(card.figures.used))
         };
-        title = format!("GPU {}  {}  at {}: {what}", card.gpu(), card.name(), world.time(cursor));
+        title = format!("{name}  at {}: {what}", world.time(cursor));
     }
     let keys = |action| world.keymap.keys(action).next().map(|key| key.to_string()).unwrap_or_default();
     let freeze = if look.cursor.is_some() { "go on" } else { "freeze" };
