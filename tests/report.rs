@@ -1,5 +1,6 @@
 //! `report`: a recording as a whole, through the command.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -368,6 +369,15 @@ fn what_is_said_at_a_time_depends_on_nothing_later() {
     let (_, whole) = report(&file, &[]);
     assert!(!entries(&whole, "risk").is_empty(), "nothing to compare");
     assert_eq!(entries(&whole, "risk"), &live(&samples).1);
+    // Of one device or job: on change of level, else at most once a second.
+    let mut newest: BTreeMap<String, &Value> = BTreeMap::new();
+    for risk in entries(&whole, "risk") {
+        let subject = format!("{} {}", risk["gpu"], risk["job"]);
+        if let Some(before) = newest.insert(subject, risk) {
+            let apart = risk["t"].as_f64().unwrap() - before["t"].as_f64().unwrap();
+            assert!(apart >= 1.0 - 1e-9 || risk["level"] != before["level"], "{before}\n{risk}");
+        }
+    }
     for seconds in [1.0, 17.3, 60.0, 93.25, 119.0, 149.0] {
         let (_, part) = report(cut(&file, seconds), &[]);
         for name in ["findings", "risk"] {

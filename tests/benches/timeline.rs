@@ -77,7 +77,7 @@ fn best(what: &str, records: usize, mut run: impl FnMut()) {
     for _ in 0..RUNS {
         let begun = spent();
         run();
-        least = least.min((spent() - begun).as_secs_f64());
+        least = least.min(spent().saturating_sub(begun).as_secs_f64());
     }
     println!("{what:<36} {:>6.2} M records/s", records as f64 / least / 1e6);
 }
