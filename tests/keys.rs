@@ -72,8 +72,10 @@ fn keys_lead_to_texts() {
         ("default", "home tab down", "Unattributed on GPU 0"),
         ("default", "home tab esc", "GPU 0: "),
         ("default", "T", "Theme paper: Dark ink"),
-        ("wsl", "tab", "its memory on GPU 0 is missing"),
-        ("crowd", "tab pgdn pgdn", "rows "),
+        ("wsl", "tab", "In use on GPU 0: "),
+        ("wsl", "tab down", "its memory on GPU 0 is missing"),
+        ("crowd", "tab", "▸ 512× train.py"),
+        ("crowd", "tab o pgdn pgdn", "rows "),
         ("mig", "home down", "── GPU 2 "),
     ] {
         let mut screen = screen(scenario);
@@ -128,7 +130,7 @@ fn keys_leave_or_do_not() {
 
 #[test]
 fn the_help_shows_every_action_and_every_column() {
-    let mut screen = Screen::new("idle", (120, 80), DashboardOptions::default());
+    let mut screen = Screen::new("idle", (120, 130), DashboardOptions::default());
     screen.run_to(1);
     screen.press("?");
     let text = screen.text();

@@ -178,7 +178,12 @@ fn a_job_is_signalled_as_a_whole_with_its_head() {
     assert_eq!(pids, [6_000, 7_001, 7_002], "the unknown one is not even held");
     has(
         &mut screen,
-        &["3 processes of ", "12.0 GiB on GPU 0", "6000 ", "7001  user-7001", "7003  train-7003.py: its pid may mean"],
+        &[
+            "3 processes of user-7001, user-7002: 12.0 GiB on GPU 0",
+            "6000  train.py: holds no memory itself",
+            "7001  user-7001",
+            "7003  train-7003.py: its pid may mean",
+        ],
     );
     for key in ["enter", "down"] {
         press(&mut screen, key);
@@ -245,14 +250,29 @@ fn refusals_are_told_in_words() {
 #[test]
 fn the_menu_fits_the_smallest_screen_and_ascii() {
     let options = DashboardOptions { ascii: true, ..DashboardOptions::default() };
-    let mut screen = Screen::new(&card(&[(7001, "foreign", 4)]), (60, 16), options);
-    screen.run_to(5);
-    screen.press("tab");
-    press(&mut screen, "K");
-    has(&mut screen, &["train-7001.py (7001) of user-7001, foreign", "holds 4.00 GiB on GPU 0", "TERM", "CONT"]);
+    let open = |size| {
+        let mut screen = Screen::new(&card(&[(7001, "foreign", 4)]), size, options.clone());
+        screen.run_to(5);
+        screen.press("tab home");
+        press(&mut screen, "K");
+        screen
+    };
+    for size in [(60, 16), (80, 24)] {
+        let mut screen = open(size);
+        has(&mut screen, &["train-7001.py (7001) of user-7001", "holds 4.00 GiB on GPU 0", "TERM", "CONT"]);
+        press(&mut screen, "enter");
+        has(&mut screen, &["No, go back", "Yes, send TERM"]);
+        assert!(screen.text().is_ascii());
+    }
+    // Where the question can't be seen it can't be answered.
+    let mut screen = open((80, 24));
     press(&mut screen, "enter");
-    has(&mut screen, &["No, go back", "Yes, send TERM"]);
-    assert!(screen.text().is_ascii());
+    screen.resize(80, 3);
+    for key in ["down", "enter"] {
+        assert_eq!(press(&mut screen, key), None);
+    }
+    screen.resize(80, 24);
+    has(&mut screen, &["Send TERM?", "Not sent: the screen is too small"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::command::title;
 use super::{Bytes, Gpu, Missing, Period, Reading, Wall};
 
 /// A process id in the reader's PID namespace.
@@ -211,6 +212,23 @@ pub struct ProcessUsage {
     pub accounted: Reading<Bytes>,
 }
 
+impl Job {
+    /// What it is called: its launcher and what that runs.
+    pub fn title(&self) -> String {
+        let launcher = &*self.launcher;
+        let Ok(command) = &self.command else { return launcher.to_owned() };
+        if matches!(launcher, "fork" | "tree") {
+            return title(command).into_owned();
+        }
+        // `python /usr/bin/torchrun … train.py`: what stands before the launcher only starts it.
+        let own = command.find(launcher).map_or(&**command, |at| command.split_at(at).1);
+        match title(own) {
+            script if *script == *launcher => launcher.to_owned(),
+            script => format!("{launcher} {script}"),
+        }
+    }
+}
+
 impl Details {
     /// How many parents are kept.
     pub const MAX_PARENTS: usize = 16;
@@ -227,6 +245,25 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Missing;
+
+    #[test]
+    fn jobs_are_called_by_launcher_and_script() {
+        for (launcher, command, name) in [
+            ("torchrun", Some("torchrun --nproc-per-node 2 train.py"), "torchrun train.py"),
+            ("torchrun", Some("/env/bin/python /usr/local/bin/torchrun --nproc-per-node 4 train.py --fsdp"), "torchrun train.py"),
+            ("mpirun", Some("mpirun -n 8 ./solve"), "mpirun"),
+            ("fork", Some("python loader.py --workers 8"), "loader.py"),
+            ("ray", None, "ray"),
+        ] {
+            let job = Job {
+                leader: ProcessKey { pid: Pid(1), start: None },
+                launcher: launcher.into(),
+                command: command.map(Into::into).ok_or(Missing::Pending),
+            };
+            assert_eq!(job.title(), name, "{command:?}");
+        }
+    }
 
     #[test]
     fn kinds_join_and_read_back() {

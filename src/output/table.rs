@@ -18,7 +18,6 @@ use super::figures::Figures;
 use super::problems::{Problem, problems};
 use super::prose::wrap;
 use crate::domain::bytes::three_digits;
-use crate::domain::command::title as title_of;
 use crate::domain::{
     Bytes, DeviceState, DeviceView, HolderView, JobView, Missing, Reading, Relation, Snapshot, Timestamp, UserTotal, Wall,
 };
@@ -206,14 +205,13 @@ fn jobs(out: &mut String, snapshot: &Snapshot, width: Option<usize>) {
     }
     for view in jobs {
         let job = &view.job;
-        let name = job.command.as_ref().map_or_else(|_| job.launcher.to_string(), |command| title_of(command).into_owned());
         let gpus: Vec<String> = view.on.keys().map(ToString::to_string).collect();
-        let by = if matches!(&*job.launcher, "fork" | "tree") { String::new() } else { format!(" by {}", job.launcher) };
         let tightest = view.tightest.filter(|_| gpus.len() > 1);
         let tightest =
             tightest.map_or_else(String::new, |(gpu, left)| format!("; tightest GPU {gpu}, {} GiB left", digits(left)));
         let line = format!(
-            "job {name}{by} (pid {}): {} processes hold {} GiB on GPU {}{tightest}",
+            "job {} (pid {}): {} processes hold {} GiB on GPU {}{tightest}",
+            job.title(),
             job.leader.pid,
             view.processes(),
             gib(view.used(), None),

@@ -155,6 +155,12 @@ impl App {
         self.table_rows = self.table_rows.max(world.table_rows(&self.look));
         let rows = if world.selected(&self.look).is_some() { self.table_rows } else { world.table(&self.look).rows.len() };
         self.layout = Layout::new(area, &self.look, world.cards.len(), rows);
+        if let Some(row) = &self.look.row
+            && !self.layout.place(PanelId::Processes).is_empty()
+            && let Some(job) = world.table(&self.look).folded_in(row)
+        {
+            self.look.row = Some(job);
+        }
         world.has_host_row = !self.layout.place(PanelId::Host).is_empty();
         for (info, panel) in PANELS.iter().zip(&mut self.panels) {
             let place = self.layout.place(info.id);

@@ -8,8 +8,8 @@ use super::rows::{JobRow, Row, RowKind};
 use super::widgets::text::say;
 use super::world::World;
 use crate::domain::bytes::three_digits;
-use crate::domain::command::{Invocation, Target, base, title};
-use crate::domain::{Bytes, HolderView, Missing, ProcessKey, Reading};
+use crate::domain::command::{Invocation, Target, base};
+use crate::domain::{Bytes, HolderView, ProcessKey, Reading, Relation};
 
 /// What rows are ordered by. Missing values come last, whichever way round.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
@@ -341,7 +341,7 @@ fn job_text(row: &JobRow<'_>, world: &World<'_>) -> String {
     let here = row.here.iter().map(|holder| holder.key).collect::<BTreeSet<_>>().len();
     let all = job.processes();
     let many = if here < all { format!("{here} of {all}") } else { all.to_string() };
-    let mut text = format!("{many}× {}", job_name(&job.job));
+    let mut text = format!("{many}× {}", job.job.title());
     if row.gpus.len() < job.on.len() {
         say(&mut text, format_args!("; {} on {} cards", super::world::gib(job.used()), job.on.len()));
     }
@@ -351,20 +351,10 @@ fn job_text(row: &JobRow<'_>, world: &World<'_>) -> String {
     text
 }
 
-/// What a job is called: its launcher and what that runs.
-pub fn job_name(job: &crate::domain::Job) -> String {
-    let script = job.command.as_ref().map_or(Cow::Borrowed(Missing::word(&Missing::Pending)), |command| title(command));
-    match &*job.launcher {
-        launcher if job.command.is_err() => launcher.to_owned(),
-        "fork" | "tree" => script.into_owned(),
-        launcher if *script == *launcher => launcher.to_owned(),
-        launcher => format!("{launcher} {script}"),
-    }
-}
-
 fn holder_command<'r>(holder: &'r HolderView, world: &World<'_>) -> Cow<'r, str> {
     let text = match holder.process.as_ref().map(|process| &process.command) {
         Some(Ok(command)) => without_path(command),
+        Some(Err(_)) if holder.relation() == Relation::Unknown => "not visible from here".into(),
         Some(Err(missing)) => missing.word().into(),
         None => "not visible from here".into(),
     };

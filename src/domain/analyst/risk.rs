@@ -200,7 +200,7 @@ fn outlook(card: &Card, trend: &Trend, limit: f64) -> Option<Outlook> {
     let age = trend.window;
     let urgent = passage.mid <= 8.0;
     let doubtful = regrowth(card.filling(), trend, limit)
-        || captured(card, trend)
+        || captured(card, trend, room)
         || trend.slows_below(limit)
         || (part < 0.55 && trend.may_end_below(limit))
         || (!urgent && part < 0.6 && age < 90.0)
@@ -231,12 +231,14 @@ fn regrowth(signal: &Signal, trend: &Trend, limit: f64) -> bool {
 }
 
 /// Whether it may be the capture of graphs after a pool, or the warm-up of an allocator on a card that is nearly full.
-fn captured(card: &Card, trend: &Trend) -> bool {
+fn captured(card: &Card, trend: &Trend, room: f64) -> bool {
     let settled = card.loading.settled();
     card.loading.level().is_some_and(|level| level >= 0.75 * card.scale.total)
         && trend.since - settled < 45.0
         && trend.at - trend.since < 60.0
         && trend.at - settled < 100.0
+        && trend.in_all < 0.12 * card.scale.total
+        && trend.in_all < 6.0 * room
 }
 
 /// Whether the ceiling still rises.

@@ -393,7 +393,7 @@ pub fn time_axis(world: &World<'_>, look: &Look, window: Window, plot: Rect, buf
 }
 
 /// The selected row's part of the card, where the process list has the focus: of a process, a job or what nobody holds.
-fn selected_share(look: &Look, card: &Card<'_>, window: Window) -> Option<(Vec<Bucket>, Slice)> {
+pub fn selected_share(look: &Look, card: &Card<'_>, window: Window) -> Option<(Vec<Bucket>, Slice)> {
     let row = look.row.as_ref().filter(|_| look.focus == Focus::Processes)?;
     let view = card.view;
     let holders = || view.holders.iter().flat_map(|list| list.iter()).chain(view.gone.iter());
