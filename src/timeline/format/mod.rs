@@ -1,6 +1,6 @@
 //! Every record type of DESIGN.md section 5, both ways: from a line to a [`Record`] and back.
 //!
-//! Each type is one struct whose fields are those of the line; the conversions stand beside it, and [`read`] and [`write`] hold
+//! Each type is one struct whose fields are those of the line; the conversions stand beside it, and [`read`] and [`write()`] hold
 //! the table. A value that is absent or null is missing, never zero. Beyond the contract's fields a line may carry `why`, an
 //! object that gives for fields that are null the reason as a screen shows it, so that replay shows the same.
 
@@ -175,10 +175,10 @@ pub fn write(record: &Record, keys: &mut Keys, out: &mut Vec<u8>) -> Result<(), 
     }
 }
 
-/// As [`write`], of a sample.
+/// As [`write()`], of a sample.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_sample(sample: &Sample, keys: &mut Keys, out: &mut Vec<u8>) -> Result<(), LineError> {
     let t = sample.t;
     match &sample.body {
@@ -201,7 +201,7 @@ pub fn write_sample(sample: &Sample, keys: &mut Keys, out: &mut Vec<u8>) -> Resu
     }
 }
 
-/// As [`write`], of a finding.
+/// As [`write()`], of a finding.
 ///
 /// # Errors
 /// None but those of serde, which a finding does not have.
@@ -209,7 +209,7 @@ pub fn write_finding(finding: &Finding, out: &mut Vec<u8>) -> Result<(), LineErr
     put(out, &said::FindingLine::of(finding))
 }
 
-/// As [`write`], of a risk.
+/// As [`write()`], of a risk.
 ///
 /// # Errors
 /// As [`write_finding`].
