@@ -13,7 +13,8 @@ use super::shape::{About, Growths, shape};
 use super::signal::{Scale, Signal};
 use super::trend::Trend;
 use crate::domain::{
-    Anatomy, Device, DeviceState, Holder, HostMemory, MemoryFigures, MemoryKind, Pid, Process, Reading, Risk, Shape, Timestamp, Usage,
+    Anatomy, Device, DeviceState, Holder, HostMemory, MemoryFigures, MemoryKind, Pid, Process, Reading, Risk, Shape, Timestamp,
+    Usage,
 };
 
 /// Holders of a device that are followed.
@@ -325,13 +326,11 @@ impl Card {
 
     pub(crate) fn holder_shape(&self, pid: Pid) -> Shape {
         let gone = || self.gone.iter().rev().find(|held| held.pid == pid);
-        self.held_by(pid)
-            .or_else(gone)
-            .map_or(Shape::Unknown, |held| {
-                // What grew before the card's load was over was that load.
-                let settled = if held.born_here { self.loading.settled().min(held.first + 240.0) } else { 0.0 };
-                let about = About { growths: &held.growths, loading: false, settled, pool: held.is_pool() };
-                shape(&held.signal, about, &self.scale)
-            })
+        self.held_by(pid).or_else(gone).map_or(Shape::Unknown, |held| {
+            // What grew before the card's load was over was that load.
+            let settled = if held.born_here { self.loading.settled().min(held.first + 240.0) } else { 0.0 };
+            let about = About { growths: &held.growths, loading: false, settled, pool: held.is_pool() };
+            shape(&held.signal, about, &self.scale)
+        })
     }
 }

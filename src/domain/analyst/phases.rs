@@ -49,7 +49,8 @@ impl Phases {
         let settled = card.loading.settled();
         if self.on && !on {
             let context = self.pid.and_then(|pid| card.held_by(pid)).and_then(|held| held.context);
-            self.weights = card.loading.level().map(|level| level - self.base - context.unwrap_or(0.0)).filter(|weights| *weights > 0.0);
+            self.weights =
+                card.loading.level().map(|level| level - self.base - context.unwrap_or(0.0)).filter(|weights| *weights > 0.0);
         }
         self.on = on;
         if let Some(weights) = self.weights.filter(|_| !on && now - settled <= FIRST_STEPS) {

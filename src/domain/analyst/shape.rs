@@ -63,7 +63,7 @@ pub(crate) fn shape(signal: &Signal, about: About<'_>, scale: &Scale) -> Shape {
     if about.loading {
         return Shape::Loading;
     }
-    if signal.pulses(total).count() >= 2 {
+    if signal.pulses(total).len() >= 2 {
         return Shape::Churn;
     }
     let swing = swing(signal, scale);
@@ -95,7 +95,8 @@ pub(crate) fn shape(signal: &Signal, about: About<'_>, scale: &Scale) -> Shape {
         risen += step.after - step.before;
     }
     let stairs = signal.stairs(since, scale.step);
-    if stairs.is_some_and(|stairs| stairs.uneven && stairs.count >= 5 && stairs.grown >= 0.03 * total && stairs.count > 2 * steps) {
+    if stairs.is_some_and(|stairs| stairs.uneven && stairs.count >= 5 && stairs.grown >= 0.03 * total && stairs.count > 2 * steps)
+    {
         return Shape::Staircase;
     }
     let sudden = signal.largest_jump() >= 0.4 * total;

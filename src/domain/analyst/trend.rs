@@ -44,7 +44,7 @@ pub(crate) struct Trend {
     pub(crate) misfit: f64,
     /// The time from rise to rise and from reading to reading: nothing is known more exactly.
     lag: f64,
-    /// MiB² per second: how unevenly it grows.
+    /// How unevenly it grows, in squared MiB per second.
     diffusion: f64,
     /// How the rise changes over the window, and over the longest one that is one thing.
     bend: Option<Bend>,
@@ -132,7 +132,9 @@ impl Trend {
         let wander = passage_spread(room.max(1.0), self.rate, self.diffusion);
         // A hundredth for the fit itself; the longer the way compared with what was seen, the more may change.
         let way = room / self.grown.max(1.0);
-        let model = 0.012 + 0.8 * self.misfit * (way / (1.0 + way)) + 0.4 / (self.records.max(1) as f64 * (1.0 + way)).max(4.0) * way.min(1.0);
+        let model = 0.012
+            + 0.8 * self.misfit * (way / (1.0 + way))
+            + 0.4 / (self.records.max(1) as f64 * (1.0 + way)).max(4.0) * way.min(1.0);
         let late = |mid: f64| 0.5 * self.lag / mid.max(0.1);
         let combine = |parts: &[f64]| parts.iter().map(|part| part * part).sum::<f64>().sqrt();
         match self.course {
@@ -233,7 +235,8 @@ impl Candidate {
         let gap = window / records.max(1) as f64;
         let rest = now - high.newest().map_or(0.0, |newest| newest.t);
         // A series that left its ceiling does not grow, whatever the mark still says.
-        let left = now - signal.near() > (4.0 * period).max(3.0 + 2.0 * signal.interval()) || now - signal.lowered() < 5.0 && signal.lowered() > 0.0;
+        let left = now - signal.near() > (4.0 * period).max(3.0 + 2.0 * signal.interval())
+            || now - signal.lowered() < 5.0 && signal.lowered() > 0.0;
         let goes_on = rest <= (4.0 * gap).max(2.5 * period).max(2.5) && !left;
         let steady = bend.is_some_and(|bend| bend.ratio > 0.7);
         let borne_out = floor >= 0.3 || (late >= 8 && steady);
@@ -296,7 +299,8 @@ fn equal_steps(signal: &Signal, now: f64, since: f64) -> Option<Trend> {
         end: signal.ceiling(),
         rate: mean / period,
         course: Course::Steps { height: mean, period, last: newest.from, count, spread },
-        real: !late && now - signal.near() <= 3.0 + 2.0 * signal.interval() + signal.rhythm().map_or(0.0, |rhythm| 4.0 * rhythm.period),
+        real: !late
+            && now - signal.near() <= 3.0 + 2.0 * signal.interval() + signal.rhythm().map_or(0.0, |rhythm| 4.0 * rhythm.period),
         records: count,
         floor: 1.0,
         lumpiness: 1.0 / count as f64,

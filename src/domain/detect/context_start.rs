@@ -29,12 +29,17 @@ impl Detector for ContextStart {
         };
         for held in &scene.card.held {
             let settled = scene.now - held.first >= 2.0;
-            let new = settled && held.born_here && held.kind.contains(HolderKind::C) && !self.told.contains(&(held.pid, held.first));
+            let new =
+                settled && held.born_here && held.kind.contains(HolderKind::C) && !self.told.contains(&(held.pid, held.first));
             let Some(size) = held.context.filter(|size| new && CONTEXT.contains(size)) else { continue };
             if self.told.len() >= KEPT {
                 self.told.remove(0);
             }
             self.told.push((held.pid, held.first));
+            // A crowd of them is another finding.
+            if self.told.iter().filter(|(_, first)| (held.first - first).abs() < 10.0).count() > 3 {
+                continue;
+            }
             say.once(draft(Some(held.pid), held.first, size));
         }
         let on = scene.card.loading.is_on();

@@ -41,8 +41,8 @@ impl Detector for Imbalance {
                 return;
             }
             for held in &card.held {
-                let others = scene.cards.iter().filter(|(other, _)| *other != gpu);
-                let several = others.filter_map(|(_, card)| card.held_by(held.pid)).next().is_some();
+                let mut others = scene.cards.iter().filter(|(other, _)| *other != gpu);
+                let several = others.any(|(_, card)| card.holds(held.pid));
                 if let (Some(job), Some(_)) = (job(held, several), held.used) {
                     *jobs.entry(job).or_default().entry(*gpu).or_insert(0.0) += held.signal.ceiling();
                 }
@@ -52,7 +52,12 @@ impl Detector for Imbalance {
         let found = jobs.iter().find_map(|(job, cards)| {
             let most = cards.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
             let least = cards.values().copied().fold(f64::INFINITY, f64::min);
-            (*most.0 == scene.gpu && cards.len() >= 2 && most.1 - least >= 0.2 * total).then_some((*job, *most.1, least, cards.len()))
+            (*most.0 == scene.gpu && cards.len() >= 2 && most.1 - least >= 0.2 * total).then_some((
+                *job,
+                *most.1,
+                least,
+                cards.len(),
+            ))
         });
         let Some((job, most, least, cards)) = found else {
             self.since = None;

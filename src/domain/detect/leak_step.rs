@@ -67,7 +67,9 @@ impl Detector for LeakStep {
 /// Whether most of what grew came back.
 fn given_back(scene: &Scene<'_>, since: Option<f64>) -> bool {
     let fall = scene.card.filling().falls().next_back();
-    since.zip(fall).is_some_and(|(since, fall)| fall.from > since && scene.now - fall.to < 5.0 && fall.before - fall.after > 512.0)
+    since
+        .zip(fall)
+        .is_some_and(|(since, fall)| fall.from > since && scene.now - fall.to < 5.0 && fall.before - fall.after > 512.0)
 }
 
 fn draft(scene: &Scene<'_>, trend: &Trend, pid: Option<Pid>, from: f64, to: Option<f64>) -> Draft {

@@ -17,9 +17,8 @@ impl Detector for Lost {
     fn look(&mut self, scene: &Scene<'_>, say: &mut Say<'_>) {
         let lost = scene.card.state == DeviceState::Lost;
         let held = scene.card.signal.level();
-        let draft = |from: f64, to: Option<f64>| {
-            Draft::fact(FindingKind::Lost, None, from, to, evidence().mib("held", held).done())
-        };
+        let draft =
+            |from: f64, to: Option<f64>| Draft::fact(FindingKind::Lost, None, from, to, evidence().mib("held", held).done());
         match self.0 {
             None if lost => self.0 = Some(say.open(draft(scene.card.state_since.0, None), f64::INFINITY)),
             Some(open) if !lost => {

@@ -36,7 +36,8 @@ impl Detector for Rank0Pileup {
             }
         }
         // The rank whose card this is.
-        let own = scene.card.held.iter().any(|held| held.used.is_some_and(|used| used >= 1_000.0 && elsewhere(held.pid) < 0.4 * used));
+        let own =
+            scene.card.held.iter().any(|held| held.used.is_some_and(|used| used >= 1_000.0 && elsewhere(held.pid) < 0.4 * used));
         let count = sizes.len();
         let total: f64 = sizes.iter().sum();
         let found = own && count >= 1;

@@ -21,9 +21,9 @@ impl Detector for Saturating {
     fn look(&mut self, scene: &Scene<'_>, say: &mut Say<'_>) {
         let card = scene.card;
         let limit = card.limit.unwrap_or(f64::INFINITY);
-        let found = card.trend.filter(|trend| {
-            trend.real && !card.loading.is_on() && trend.in_all >= 0.03 * card.scale.total && trend.records >= 4
-        });
+        let found = card
+            .trend
+            .filter(|trend| trend.real && !card.loading.is_on() && trend.in_all >= 0.03 * card.scale.total && trend.records >= 4);
         let found = found.and_then(|trend| Some((trend, trend.towards().filter(|towards| *towards < limit)?)));
         let Some((trend, towards)) = found else {
             self.since = None;

@@ -200,7 +200,8 @@ impl Scene<'_> {
     pub(crate) fn mover(&self, from: f64, to: f64) -> Option<Pid> {
         let rise = |held: &crate::domain::analyst::held::Held| {
             let before = if held.first > from { Some(0.0) } else { held.signal.at(from) };
-            let (_, after) = held.signal.range_after(from).filter(|_| held.signal.last().is_some_and(|last| last.t <= to + 5.0))?;
+            let (_, after) =
+                held.signal.range_after(from).filter(|_| held.signal.last().is_some_and(|last| last.t <= to + 5.0))?;
             Some(after - before?)
         };
         let rises: Vec<(Pid, f64)> = self.card.held.iter().filter_map(|held| Some((held.pid, rise(held)?))).collect();
