@@ -200,7 +200,10 @@ fn outlook(card: &Card, trend: &Trend, limit: f64) -> Option<Outlook> {
     let part = trend.in_all / (trend.in_all + room.max(0.0));
     let age = trend.window;
     let urgent = passage.mid <= 8.0;
-    let doubtful = regrowth(card.filling(), trend, limit)
+    // A burst of seconds is no growth yet, and nobody can act on a time that is known to a factor of eight.
+    let vague = trend.window < 9.0 || passage.hi > 8.0 * passage.lo;
+    let doubtful = vague
+        || regrowth(card.filling(), trend, limit)
         || captured(card, trend, room)
         || trend.slows_below(limit)
         || (part < 0.62 && trend.may_end_below(limit))
