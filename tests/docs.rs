@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 
 use vramscope::cli::args::words;
 use vramscope::config::{Layers, SETTINGS, Settings, docs, file};
+use vramscope::domain::Framework;
+use vramscope::domain::tips::{TIPS, Tip};
+use vramscope::output::tips;
 use vramscope::scenario::{SCENARIOS, Scenario, World};
 use vramscope::tui::THEMES;
 use vramscope::tui::action::ACTIONS;
@@ -55,6 +58,8 @@ fn the_readme_shows_the_tables() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let wanted = with_part(&readme, "settings", &docs::table(words));
     let wanted = with_part(&wanted, "keys", &keys());
+    let tip = Tip::named("detach_logged_tensors").unwrap();
+    let wanted = with_part(&wanted, "tip", &format!("```text\n{}```\n", tips::full(tip, None)));
     current("README.md", &wanted);
 }
 
@@ -104,6 +109,37 @@ fn every_theme_file_is_in_its_slice_and_the_first_is_the_default() {
     assert_eq!(listed, stems("assets/themes", "toml"));
     let default = SETTINGS.iter().find(|setting| setting.name == "theme").map(|setting| setting.default);
     assert_eq!(default, THEMES.first().map(|theme| theme.name));
+}
+
+#[test]
+fn every_tip_file_is_in_its_slice() {
+    let listed: BTreeSet<String> = TIPS.iter().map(|tip| tip.id.to_owned()).collect();
+    let mut files = stems("src/domain/tips", "rs");
+    // What a tip is made of, and how it is found.
+    for part in ["entry", "find"] {
+        assert!(files.remove(part));
+    }
+    assert_eq!(listed, files);
+    assert_eq!(listed.len(), TIPS.len(), "an id stands twice");
+}
+
+/// The words that labelled logs may use.
+fn vocabulary() -> serde_json::Value {
+    serde_json::from_str(&fs::read_to_string(root().join("tests/fixtures/oom/vocabulary.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn every_tip_and_framework_of_the_vocabulary_is_known() {
+    let vocabulary = vocabulary();
+    for id in vocabulary["tip"].as_object().unwrap().keys() {
+        assert!(Tip::named(id).is_some(), "no tip {id}");
+    }
+    for id in ["set_device_per_rank", "workers_without_cuda", "sysmem_fallback_off", "clean_orphan"] {
+        assert!(Tip::named(id).is_some(), "no tip {id}");
+    }
+    let words: BTreeSet<&str> = vocabulary["framework"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let known: BTreeSet<String> = <Framework as strum::IntoEnumIterator>::iter().map(|framework| framework.to_string()).collect();
+    assert_eq!(words, known.iter().map(String::as_str).collect());
 }
 
 #[test]

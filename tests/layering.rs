@@ -9,10 +9,13 @@ const LAYERS: &[(&str, u8)] = &[
     ("domain", 0),
     ("config", 1),
     ("scenario", 1),
+    ("timeline", 1),
     ("sampler", 2),
     ("source", 3),
     ("pipeline", 4),
+    ("alerts", 5),
     ("output", 5),
+    ("pick", 5),
     ("tui", 5),
     ("cli", 6),
 ];

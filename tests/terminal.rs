@@ -17,13 +17,15 @@ use crate::support::scenario::staged;
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// What came out of the terminal so far.
-struct Output {
-    parser: vt100::Parser,
+pub struct Output {
+    pub parser: vt100::Parser,
+    /// The bytes themselves.
+    pub raw: Vec<u8>,
     closed: bool,
 }
 
 /// A program in a terminal.
-struct Terminal {
+pub struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,
@@ -36,14 +38,14 @@ fn size(cols: u16, rows: u16) -> PtySize {
 }
 
 /// The binary with these arguments, in an environment of its own.
-fn vramscope(args: &[&str]) -> CommandBuilder {
+pub fn vramscope(args: &[&str]) -> CommandBuilder {
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_vramscope"));
     command.args(args);
     surroundings(&mut command);
     command
 }
 
-fn surroundings(command: &mut CommandBuilder) {
+pub fn surroundings(command: &mut CommandBuilder) {
     command.env_clear();
     command.cwd(env!("CARGO_MANIFEST_DIR"));
     for (name, value) in [("TERM", "xterm-256color"), ("LANG", "C.UTF-8"), ("PATH", "/usr/bin:/bin"), ("HOME", "/nonexistent")] {
@@ -52,13 +54,13 @@ fn surroundings(command: &mut CommandBuilder) {
 }
 
 impl Terminal {
-    fn start(command: CommandBuilder, cols: u16, rows: u16) -> Self {
+    pub fn start(command: CommandBuilder, cols: u16, rows: u16) -> Self {
         let pair = native_pty_system().openpty(size(cols, rows)).unwrap();
         let before = modes(&*pair.master);
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser = vt100::Parser::default();
-        let output = Arc::new((Mutex::new(Output { parser, closed: false }), Condvar::new()));
+        let output = Arc::new((Mutex::new(Output { parser, raw: Vec::new(), closed: false }), Condvar::new()));
         let mut reader = pair.master.try_clone_reader().unwrap();
         let shared = Arc::clone(&output);
         let read = move || {
@@ -67,6 +69,7 @@ impl Terminal {
                 let count = reader.read(&mut buffer).unwrap_or(0);
                 let mut output = shared.0.lock().unwrap();
                 output.parser.process(&buffer[..count]);
+                output.raw.extend_from_slice(&buffer[..count]);
                 output.closed = count == 0;
                 shared.1.notify_all();
                 if count == 0 {
@@ -91,13 +94,13 @@ impl Terminal {
         self.master.resize(size(cols, rows)).unwrap();
     }
 
-    fn send(&mut self, keys: &str) {
+    pub fn send(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
     }
 
     /// Waits until the output fits.
-    fn wait(&self, what: &str, fits: impl Fn(&Output) -> bool) {
+    pub fn wait(&self, what: &str, fits: impl Fn(&Output) -> bool) {
         let guard = self.output.0.lock().unwrap();
         let (output, timeout) =
             self.output.1.wait_timeout_while(guard, DEADLINE, |output| !fits(output) && !output.closed).unwrap();
@@ -111,12 +114,12 @@ impl Terminal {
     }
 
     /// Waits until the screen shows a text.
-    fn wait_for(&self, text: &str) {
+    pub fn wait_for(&self, text: &str) {
         self.wait(text, |output| output.parser.screen().contents().contains(text));
     }
 
     /// Waits until the dashboard stands.
-    fn wait_for_dashboard(&self) {
+    pub fn wait_for_dashboard(&self) {
         self.wait("the dashboard", |output| {
             let screen = output.parser.screen();
             screen.alternate_screen() && screen.hide_cursor() && screen.contents().contains("SIMULATED")
@@ -129,7 +132,7 @@ impl Terminal {
     }
 
     /// Waits for the end and gives the exit code, having seen that the terminal is as before.
-    fn end(mut self) -> (u32, String) {
+    pub fn end(mut self) -> (u32, String) {
         self.wait("the end of the output", |output| output.closed);
         let status = self.child.wait().unwrap();
         let output = self.output.0.lock().unwrap();
@@ -183,6 +186,32 @@ fn signals_leave_and_restore() {
         terminal.wait_for_dashboard();
         terminal.signal(signal);
         terminal.end();
+    }
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_dashboard() {
+    // The reader is asked as long as the terminal is there, so it stands in this thread and goes with it.
+    let pair = native_pty_system().openpty(size(80, 24)).unwrap();
+    let mut child = pair.slave.spawn_command(vramscope(&["demo"])).unwrap();
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    let mut parser = vt100::Parser::default();
+    let mut buffer = [0; 8192];
+    while !parser.screen().contents().contains("SIMULATED") {
+        let count = reader.read(&mut buffer).unwrap();
+        assert!(count > 0, "it ended");
+        parser.process(&buffer[..count]);
+    }
+    drop(reader);
+    drop(pair.master);
+    let deadline = std::time::Instant::now() + DEADLINE;
+    while child.try_wait().unwrap().is_none() {
+        if std::time::Instant::now() >= deadline {
+            child.kill().unwrap();
+            panic!("it lives on without a terminal");
+        }
+        thread::yield_now();
     }
 }
 

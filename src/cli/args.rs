@@ -5,10 +5,11 @@ use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, Subcommand, ValueHint};
+use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand, ValueHint};
 
 use super::Action;
 use crate::config::{ConfigError, Environment, Layers, Origin, SETTINGS, Setting, file};
+use crate::domain::tips::TIPS;
 use crate::scenario::SCENARIOS;
 use crate::tui::THEMES;
 
@@ -40,7 +41,9 @@ pub fn command() -> Command {
              Without a GPU, `vramscope demo` shows the same dashboard on a simulated node.",
         )
         .after_help(
-            "Exit codes: 0 success, 1 failure, 2 usage or configuration, 3 no usable driver or device, or it does not answer.\n\
+            "Exit codes: 0 success, 1 failure, 2 usage or configuration, 3 no usable driver or device, or it does not answer, \
+             4 the recording is damaged and what could be read was used, or pick: no device has that headroom; with a command \
+             after --, its own.\n\
              Durations: 250ms, 1s, 5m, or bare seconds.",
         )
 }
@@ -68,6 +71,7 @@ fn argument(setting: &'static Setting) -> Arg {
         _ if words.is_empty() => arg,
         _ => arg.value_parser(PossibleValuesParser::new(words)),
     };
+    let arg = if setting.list { arg.action(ArgAction::Append) } else { arg };
     if setting.switch { arg.num_args(0..=1).require_equals(true).default_missing_value("true") } else { arg }
 }
 
@@ -88,6 +92,11 @@ fn sources() -> Vec<PossibleValue> {
 /// The built-in scenarios as values of an argument that takes a file as well.
 pub fn scenarios() -> Suggestions {
     Suggestions(SCENARIOS.iter().map(|scenario| PossibleValue::new(scenario.id).help(scenario.title)).collect())
+}
+
+/// The ids of the catalogue as values of an argument that takes other words as well.
+pub fn tips() -> Suggestions {
+    Suggestions(TIPS.iter().map(|tip| PossibleValue::new(tip.id).help(tip.title)).collect())
 }
 
 /// Any text, with some that help and completions name.
@@ -120,8 +129,9 @@ pub fn layers(matches: &ArgMatches, env: &Environment) -> Result<Layers, ConfigE
     file::push_file(&mut layers, named, env)?;
     layers.push_environment(env);
     for (index, setting) in SETTINGS.iter().enumerate() {
-        if let Some(text) = matches.get_one::<String>(setting.name) {
-            layers.push(index, Origin::Flag(setting.name), text.as_str());
+        if let Some(texts) = matches.get_many::<String>(setting.name) {
+            let texts: Vec<&str> = texts.map(String::as_str).collect();
+            layers.push(index, Origin::Flag(setting.name), texts.join(","));
         }
     }
     Ok(layers)
@@ -136,7 +146,7 @@ pub fn given(matches: &ArgMatches, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::config::{Interval, Settings};
-    use crate::domain::Period;
+    use crate::domain::{Period, Pid};
 
     fn settings(line: &[&str]) -> Settings {
         let matches = command().try_get_matches_from(line).expect("good arguments");
@@ -153,6 +163,14 @@ mod tests {
         for line in [&["vramscope", "--interval", "2ms", "once"][..], &["vramscope", "once", "--interval", "2ms"]] {
             assert_eq!(settings(line).interval, Interval::Fixed(Period::millis(2)));
         }
+    }
+
+    #[test]
+    fn a_list_may_stand_several_times() {
+        let read = settings(&["vramscope", "--pid", "7", "once", "--pid", "8,9"]);
+        // Before and after the subcommand the later place counts, as for every setting.
+        assert_eq!(read.pid, [Pid(8), Pid(9)]);
+        assert_eq!(settings(&["vramscope", "--pid=7", "--pid", "8,9"]).pid, [Pid(7), Pid(8), Pid(9)]);
     }
 
     #[test]

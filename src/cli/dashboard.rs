@@ -1,6 +1,7 @@
 //! The dashboard: source, pipeline and screen put together.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
@@ -9,13 +10,14 @@ use jiff::tz::TimeZone;
 use tokio::sync::oneshot;
 
 use super::{Context, Exit, once, open};
-use crate::config::Palette;
+use crate::alerts::AlertCommand;
 use crate::config::terminal::is_utf8;
-use crate::domain::Period;
-use crate::pipeline;
+use crate::config::{Notification, Palette, Settings};
+use crate::domain::{Alerter, Period, Sample};
+use crate::pipeline::{self, Sink};
 use crate::sampler::channel;
 use crate::source::SourceError;
-use crate::tui::{self, DashboardOptions, Outcome};
+use crate::tui::{self, AlertOptions, CudaView, DashboardOptions, Hands, Outcome};
 
 /// How long the screen waits for the source to say that it can't be used, so that this can be said without a screen.
 const OPENING: Period = Period::millis(20);
@@ -31,13 +33,14 @@ pub fn run(context: &Context) -> anyhow::Result<Exit> {
         return once::print_table(context);
     }
     let (samples, received) = channel(open::queue(&context.settings));
-    let source = open::source(&context.settings)?;
+    let source = open::source(&context.settings, &context.env)?;
+    let own = samples.clone();
     #[cfg(debug_assertions)]
     let spare = samples.clone();
     let handle = source.start(samples);
     #[cfg(debug_assertions)]
     let handle = super::fault::plant(context, handle, spare)?;
-    let snapshots = pipeline::spawn(received, Vec::new())?;
+    let snapshots = pipeline::spawn(received, sinks(&context.settings))?;
     let failed = match handle.opened.recv_timeout(OPENING.std()) {
         Ok(opened) => {
             opened?;
@@ -56,7 +59,13 @@ pub fn run(context: &Context) -> anyhow::Result<Exit> {
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, failed));
+    let clock = Arc::clone(&handle.now);
+    // What the user does takes the way of all samples, so that every sink gets it. It waits for room: a mark must not be lost.
+    let tell = Box::new(move |body| {
+        own.send_waiting(Sample { t: clock(), body });
+    });
+    let hands = Hands { tell, signaller: handle.signaller };
+    let outcome = runtime.block_on(tui::run(options(context), snapshots, handle.now, hands, failed));
     handle.stop.store(true, Ordering::Relaxed);
     match outcome? {
         Outcome::Quit | Outcome::Signal(_) => Ok(Exit::Success),
@@ -76,6 +85,13 @@ fn later(opened: Receiver<Result<(), SourceError>>) -> std::io::Result<oneshot::
     Ok(failed)
 }
 
+/// Who gets every sample beside the screen.
+fn sinks(settings: &Settings) -> Vec<Box<dyn Sink>> {
+    let alerter = Alerter::new(settings.alert_level, settings.alert_every);
+    let command = settings.on_alert.clone().map(|command| -> Box<dyn Sink> { Box::new(AlertCommand::new(command, alerter)) });
+    command.into_iter().collect()
+}
+
 fn options(context: &Context) -> DashboardOptions {
     let settings = &context.settings;
     DashboardOptions {
@@ -83,6 +99,18 @@ fn options(context: &Context) -> DashboardOptions {
         palette: Palette::resolve(settings.color, &context.env),
         ascii: settings.ascii.unwrap_or(!is_utf8(&context.env)),
         mouse: settings.mouse,
+        graphics: settings.graphics,
         timezone: if settings.utc { TimeZone::UTC } else { TimeZone::system() },
+        cuda: context.env.cuda().map(|visible| CudaView {
+            visible,
+            is_ordered: settings.visible,
+            is_complete: settings.gpus.is_empty(),
+        }),
+        read_only: settings.read_only.then(|| settings.origin("read-only").to_string()),
+        alerts: AlertOptions {
+            alerter: Alerter::new(settings.alert_level, settings.alert_every),
+            bell: settings.bell,
+            notification: Notification::resolve(settings.notify, &context.env),
+        },
     }
 }

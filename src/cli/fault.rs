@@ -1,15 +1,27 @@
-//! Panics on purpose, for the tests in a terminal. Only debug builds have this: `VRAMSCOPE_TEST_PANIC=screen` or `=worker`.
+//! What tests plant: a panic on purpose (`VRAMSCOPE_TEST_PANIC=screen` or `=worker`), a root for the system's files
+//! (`VRAMSCOPE_TEST_ROOT=FOLDER`). Only debug builds have this.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::Context;
+use crate::config::Environment;
 use crate::domain::{Period, Timestamp};
 use crate::sampler::worker;
 use crate::sampler::{Beat, Clock, Look, Pacing, Poke, Probe, SampleSender, Studio};
 use crate::source::SourceHandle;
+use crate::source::host::root::Root;
 
 /// The variable.
 const VARIABLE: &str = "VRAMSCOPE_TEST_PANIC";
+
+/// The variable of the root.
+const ROOT: &str = "VRAMSCOPE_TEST_ROOT";
+
+/// The root that a test wants.
+pub fn root(env: &Environment) -> Option<Root> {
+    env.get(ROOT).map(|path| Root::at(Path::new(path)))
+}
 
 /// When the screen's thread panics: the first frames are drawn by then.
 const SOON: Period = Period::millis(500);

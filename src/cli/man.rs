@@ -14,6 +14,8 @@ const FOREIGN: &[(&str, &str)] = &[
     ("NO_COLOR", "where it is set, no colours, unless --color asks for them"),
     ("COLORTERM, TERM", "how many colours the terminal has"),
     ("LC_ALL, LC_CTYPE, LANG", "the first that is set tells whether the terminal takes UTF-8; ASCII is drawn otherwise"),
+    ("VRAMSCOPE_LEASES", "the folder of leases of pick"),
+    ("TMPDIR", "the folder for temporary files; /tmp where it is not set"),
     ("XDG_CONFIG_HOME", "where the configuration file lies; ~/.config where it is not set"),
 ];
 
@@ -23,6 +25,11 @@ const FILES: &[(&str, &str)] = &[
         "$XDG_CONFIG_HOME/vramscope/config.toml",
         "settings, one `key = value` a line: the keys are the options without their dashes. --config and VRAMSCOPE_CONFIG name another.",
     ),
+    (
+        "/run/lock/vramscope",
+        "leases on GPUs that pick gave away, one file each; $VRAMSCOPE_LEASES names another folder, and vramscope-leases in that for \
+         temporary files is used where there is none",
+    ),
     ("libnvidia-ml.so.1", "the driver's library, as the system finds it; --nvml-lib names another"),
 ];
 
@@ -31,6 +38,14 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("1", "failure"),
     ("2", "usage error, bad configuration or unreadable input"),
     ("3", "no usable NVIDIA driver or device, or it does not answer"),
+    (
+        "4",
+        "the recording is damaged, and what could be read was used; pick: no device has that headroom, or the time to wait ran out",
+    ),
+    (
+        "pick with a command",
+        "once it has started, its own status, or 128 + n if signal n ended it; 125 vramscope failed, 126 it can't be executed, 127 it is not there",
+    ),
 ];
 
 /// Prints the page.
@@ -61,7 +76,7 @@ fn page() -> io::Result<Vec<u8>> {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
             let values = arg.get_possible_values();
             let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
-            let values = if values.is_empty() || !arg.get_action().takes_values() {
+            let values = if values.is_empty() || !arg.get_action().takes_values() || arg.is_hide_possible_values_set() {
                 String::new()
             } else {
                 format!(": {}", values.join(", "))

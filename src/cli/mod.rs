@@ -8,8 +8,11 @@
 //! | 1 | failure |
 //! | 2 | usage error, bad configuration, unreadable input |
 //! | 3 | no usable NVIDIA driver or device, or it does not answer |
+//! | 4 | the recording is damaged, what could be read was used; `pick`: no device has that headroom |
+//! | other | that of the command after `--` |
 
 pub mod args;
+pub mod child;
 pub mod completions;
 pub mod dashboard;
 pub mod demo;
@@ -19,29 +22,52 @@ pub mod log;
 pub mod man;
 pub mod once;
 pub mod open;
+pub mod pick;
 pub mod print;
+pub mod report;
+pub mod tips;
 
 use std::ffi::OsString;
 
 use clap::{FromArgMatches, Subcommand};
 
 use crate::config::{ConfigError, Environment, Layers, Settings, SourceName};
+use crate::output::report::Unusable;
 use crate::scenario::ScenarioError;
 use crate::source::{SourceError, SourceErrorKind, nvml};
+use crate::timeline::ReadError;
 use crate::tui::Theme;
+use report::OutputError;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Exit {
     /// It did what it was asked.
-    Success = 0,
+    Success,
     /// It did not.
-    Failure = 1,
+    Failure,
     /// It was asked wrongly.
-    Usage = 2,
+    Usage,
     /// There is no driver or device, or it does not answer.
-    NoDriver = 3,
+    NoDriver,
+    /// The recording is damaged and what could be read was used; what was found is not enough.
+    Incomplete,
+    /// As the command that was run.
+    Status(u8),
+}
+
+impl Exit {
+    /// The number that the system gets.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failure => 1,
+            Self::Usage => 2,
+            Self::NoDriver => 3,
+            Self::Incomplete => 4,
+            Self::Status(code) => code,
+        }
+    }
 }
 
 /// The subcommands, in the order of the help.
@@ -53,6 +79,12 @@ pub enum Action {
     Demo(demo::Args),
     /// Print one snapshot as a table or JSON, then exit
     Once(once::Args),
+    /// Pick GPUs with headroom for a new job, and print them or run a command on them
+    Pick(pick::Args),
+    /// Report on a recording: peaks, who grew, what was found
+    Report(report::Args),
+    /// Advice on GPU memory: list it, search it, or read one tip in full
+    Tips(tips::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -86,7 +118,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             exit
         }),
     };
-    exit as u8
+    exit.code()
 }
 
 /// Ends the process where the driver's library was opened; returns where it was not. What was printed is out by then.
@@ -97,8 +129,9 @@ pub fn leave(code: u8) {
 
 fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
     let action = if matches.subcommand_name().is_some() { Action::from_arg_matches(matches)? } else { Action::Top };
-    // These two read no settings, so that a broken configuration does not keep them from printing.
+    // These read no settings, so that a broken configuration does not keep them from printing.
     match &action {
+        Action::Tips(args) => return tips::run(args),
         Action::Completions(args) => return completions::run(args),
         Action::Man => return man::run(),
         _ => {}
@@ -119,6 +152,9 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
         Action::Top => dashboard::run(&context),
         Action::Demo(args) => demo::run(&args, &context),
         Action::Once(args) => once::run(&args, &context),
+        Action::Pick(args) => pick::run(&args, &context),
+        Action::Report(args) => report::run(&args, &context),
+        Action::Tips(args) => tips::run(&args),
         Action::Completions(args) => completions::run(&args),
         Action::Man => man::run(),
     };
@@ -146,7 +182,13 @@ fn exit_of(error: &anyhow::Error) -> Exit {
                 SourceErrorKind::Setting(_) => Exit::Usage,
             };
         }
-        if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() {
+        if let Some(OutputError::Io { .. }) = cause.downcast_ref::<OutputError>() {
+            return Exit::Failure;
+        }
+        if cause.is::<ReadError>() || cause.is::<Unusable>() || cause.is::<OutputError>() {
+            return Exit::Usage;
+        }
+        if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() || cause.is::<tips::NoTip>() {
             return Exit::Usage;
         }
         if cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {

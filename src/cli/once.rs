@@ -1,6 +1,5 @@
 //! `once`: one complete snapshot as a table or JSON.
 
-use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
 
@@ -20,9 +19,6 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
-
-/// Columns of a terminal that does not tell.
-const WIDTH: u16 = 80;
 
 /// How long readings that not every device has (load, host memory) may hold the output up.
 const EXTRAS: Period = Period::millis(300);
@@ -48,7 +44,7 @@ pub fn print_table(context: &Context) -> anyhow::Result<Exit> {
 
 fn print(context: &Context, as_json: bool) -> anyhow::Result<Exit> {
     let (samples, received) = channel(open::queue(&context.settings));
-    let handle = open::source(&context.settings)?.start(samples);
+    let handle = open::source(&context.settings, &context.env)?.start(samples);
     let mut monitor = Monitor::new();
     let outcome = read(&handle, &received, &mut monitor, context.settings.timeout);
     handle.stop.store(true, Ordering::Relaxed);
@@ -138,7 +134,8 @@ fn has_load(view: &DeviceView) -> bool {
         .all(|reading| reading.as_ref().err() != Some(&Missing::Pending))
 }
 
-fn not_answering(why: &str, timeout: Period) -> SourceError {
+/// The error for a driver that leaves one waiting.
+pub fn not_answering(why: &str, timeout: Period) -> SourceError {
     SourceError {
         kind: SourceErrorKind::Driver,
         what: "the NVIDIA driver does not answer".to_owned(),
@@ -150,13 +147,10 @@ fn not_answering(why: &str, timeout: Period) -> SourceError {
 }
 
 fn look(context: &Context) -> table::Look {
-    let out = std::io::stdout();
-    // A terminal may say that it has no columns at all: a serial line.
-    let columns = || crossterm::terminal::size().map_or(0, |(width, _)| width);
     // What reads a pipe has no width, and may look for what would be cut.
-    let width = out.is_terminal().then(|| Some(columns()).filter(|width| *width > 0).unwrap_or(WIDTH));
+    let width = print::columns();
     let settings = &context.settings;
     // A pipe has no locale of its own: what reads it takes UTF-8.
-    let ascii = settings.ascii.unwrap_or(out.is_terminal() && !is_utf8(&context.env));
+    let ascii = settings.ascii.unwrap_or(width.is_some() && !is_utf8(&context.env));
     table::Look { width, ascii, utc: settings.utc }
 }

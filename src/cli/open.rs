@@ -1,10 +1,12 @@
 //! The source that the settings name.
 
-use crate::config::{Interval, Settings, SourceName};
+use crate::config::{Environment, Interval, Settings, SourceName};
 use crate::domain::Period;
+use crate::domain::cuda::Visible;
 use crate::scenario::{SCENARIOS, Scenario, ScenarioError, StreamOptions};
 use crate::source::Source;
 use crate::source::demo::DemoSource;
+use crate::source::host::root::Root;
 use crate::source::nvml::{NvmlOptions, NvmlSource};
 use crate::source::selection::Selection;
 
@@ -24,14 +26,29 @@ const BUSY: Period = Period::millis(50);
 ///
 /// # Errors
 /// A scenario that does not exist or is wrong.
-pub fn source(settings: &Settings) -> anyhow::Result<Box<dyn Source>> {
+pub fn source(settings: &Settings, env: &Environment) -> anyhow::Result<Box<dyn Source>> {
     match &settings.source {
-        SourceName::Nvml => Ok(Box::new(nvml(settings))),
-        SourceName::Demo(name) => demo(settings, name.as_deref()),
+        SourceName::Nvml => Ok(Box::new(nvml(settings, root(env), visible(settings, env)))),
+        SourceName::Demo(name) => demo(settings, name.as_deref(), visible(settings, env).as_ref()),
     }
 }
 
-fn nvml(settings: &Settings) -> NvmlSource {
+/// The root of the system's files. Only debug builds have a variable for it.
+#[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "a release build knows one root"))]
+fn root(env: &Environment) -> Root {
+    #[cfg(debug_assertions)]
+    if let Some(root) = super::fault::root(env) {
+        return root;
+    }
+    Root::default()
+}
+
+/// What CUDA is shown, where that alone is asked for.
+fn visible(settings: &Settings, env: &Environment) -> Option<Visible> {
+    env.cuda().filter(|_| settings.visible)
+}
+
+fn nvml(settings: &Settings, root: Root, visible: Option<Visible>) -> NvmlSource {
     NvmlSource {
         options: NvmlOptions {
             lib: settings.nvml_lib.clone(),
@@ -41,11 +58,14 @@ fn nvml(settings: &Settings) -> NvmlSource {
                 Interval::Fixed(interval) => Some(interval),
             },
             process_interval: settings.process_interval,
+            visible,
+            watched: settings.pid.clone(),
+            root,
         },
     }
 }
 
-fn demo(settings: &Settings, name: Option<&str>) -> anyhow::Result<Box<dyn Source>> {
+fn demo(settings: &Settings, name: Option<&str>, visible: Option<&Visible>) -> anyhow::Result<Box<dyn Source>> {
     let name = name.or_else(|| SCENARIOS.first().map(|scenario| scenario.id)).unwrap_or_default();
     let memory_interval = match settings.interval {
         Interval::Adaptive => BUSY,
@@ -59,5 +79,5 @@ fn demo(settings: &Settings, name: Option<&str>) -> anyhow::Result<Box<dyn Sourc
     };
     let scenario = Scenario::load(name).map_err(named)?;
     let source = DemoSource::new(&scenario, settings.speed, options)?;
-    Ok(Box::new(source.choose(&Selection::new(&settings.gpus))?))
+    Ok(Box::new(source.choose(&Selection::new(&settings.gpus), visible)?.watch(&settings.pid)?))
 }

@@ -1,11 +1,21 @@
 //! Standard output and standard error. Nothing else writes there but the dashboard's terminal.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::domain::text::clean;
 
 /// No line of a message is longer, in characters.
 const LONGEST_LINE: usize = 2_000;
+
+/// Columns of a terminal that does not tell.
+const WIDTH: u16 = 80;
+
+/// Columns of the terminal that standard output is; none where it is none.
+pub fn columns() -> Option<u16> {
+    // A terminal may say that it has no columns at all: a serial line.
+    let told = || crossterm::terminal::size().ok().map(|(width, _)| width).filter(|width| *width > 0);
+    io::stdout().is_terminal().then(|| told().unwrap_or(WIDTH))
+}
 
 /// Writes a text to standard output.
 ///
@@ -31,6 +41,13 @@ pub fn flush() {
     let _ = io::stderr().lock().flush();
 }
 
+/// Says something on standard error; where that is closed there is nobody to tell.
+pub fn note(message: &str) {
+    // A path or a name within it may hold anything.
+    let lines: Vec<String> = message.lines().map(|line| clean(line, LONGEST_LINE)).collect();
+    let _ = writeln!(io::stderr().lock(), "vramscope: {}", lines.join("\n"));
+}
+
 /// Says what went wrong, cause by cause; a cause whose words the message has already is not repeated. Where standard error is
 /// closed there is nobody to tell.
 pub fn error(error: &anyhow::Error) {
@@ -42,7 +59,5 @@ pub fn error(error: &anyhow::Error) {
             message = format!("{message}: {cause}");
         }
     }
-    // A path or a name within it may hold anything.
-    let lines: Vec<String> = message.lines().map(|line| clean(line, LONGEST_LINE)).collect();
-    let _ = writeln!(io::stderr().lock(), "vramscope: {}", lines.join("\n"));
+    note(&message);
 }

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::settings::{SETTINGS, index_of};
 use super::{ConfigError, Environment, Layers, Origin};
-use crate::domain::text::clean;
+use crate::domain::text::{clean, distance};
 
 /// The longest configuration file, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -101,27 +101,6 @@ fn hint(key: &str) -> String {
         Some((distance, name)) if distance <= 2.max(key.len() / 3) => format!("; did you mean `{name}`?"),
         _ => format!("; the settings are {}", SETTINGS.iter().map(|setting| setting.name).collect::<Vec<_>>().join(", ")),
     }
-}
-
-/// How many characters have to change to make one word of the other (Levenshtein); `_` counts as `-`.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.replace('_', "-").chars().collect(), b.chars().collect());
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (y, cell) in b.iter().zip(row.iter_mut().skip(1)) {
-            let above = *cell;
-            let cost = (diagonal + usize::from(x != y)).min(above + 1).min(left + 1);
-            diagonal = above;
-            *cell = cost;
-            left = cost;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -17,5 +17,5 @@ pub use env::Environment;
 pub use error::ConfigError;
 pub use layer::{Layers, Origin};
 pub use settings::{SETTINGS, Setting, Settings};
-pub use terminal::Palette;
-pub use value::{ColorChoice, Interval, SourceName};
+pub use terminal::{Notification, Palette};
+pub use value::{ColorChoice, Interval, Notify, SourceName};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::value::Value;
-use super::{ColorChoice, ConfigError, Interval, Layers, Origin, SourceName};
-use crate::domain::Period;
+use super::{ColorChoice, ConfigError, Interval, Layers, Notify, Origin, SourceName};
+use crate::domain::{Period, Pid, RiskLevel};
 
 /// One setting, for everything that lists them.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,8 @@ pub struct Setting {
     pub choices: &'static [&'static str],
     /// Whether the flag alone means `true`.
     pub switch: bool,
+    /// Whether the flag may stand several times.
+    pub list: bool,
 }
 
 /// Declares the settings; see the entries below.
@@ -38,6 +40,7 @@ macro_rules! settings {
             variable: $variable,
             choices: <$type as Value>::CHOICES,
             switch: <$type as Value>::SWITCH,
+            list: <$type as Value>::LIST,
         }),+];
 
         /// What the user asked for, after the merge.
@@ -79,6 +82,16 @@ settings! {
     /// Only these devices, by index or UUID: `0,2,GPU-8f1c`
     gpus: Vec<Arc<str>> = ("gpus", "LIST", "", "VRAMSCOPE_GPUS");
 
+    /// Only the devices that `CUDA_VISIBLE_DEVICES` names; all where it is not set
+    ///
+    /// Numbers in it are those of CUDA: `CUDA_DEVICE_ORDER=PCI_BUS_ID` or cards of one model make them those of the driver.
+    visible: bool = ("visible", "BOOL", "false", "VRAMSCOPE_VISIBLE");
+
+    /// Watch this process and all that it starts as the job: `4242`, also several
+    ///
+    /// The process need not hold memory itself. What it started stays in the job when it ends.
+    pid: Vec<Pid> = ("pid", "PID", "", "VRAMSCOPE_PID");
+
     /// Time between readings of memory: `250ms`, `1s`, or `adaptive`
     ///
     /// Adaptive reads every 50 ms while a process holds memory or the card is busy, and eases to 1 s on an idle card.
@@ -106,8 +119,35 @@ settings! {
     /// Take the mouse for clicks and the wheel
     mouse: bool = ("mouse", "BOOL", "true", "VRAMSCOPE_MOUSE");
 
+    /// Show processes that use a card for graphics alone
+    graphics: bool = ("graphics", "BOOL", "true", "VRAMSCOPE_GRAPHICS");
+
     /// Show the wall clock in UTC instead of the local time zone
     utc: bool = ("utc", "BOOL", "false", "VRAMSCOPE_UTC");
+
+    /// Never signal a process
+    ///
+    /// The key for signals then says so, and opens no menu.
+    read_only: bool = ("read-only", "BOOL", "false", "VRAMSCOPE_READ_ONLY");
+
+    /// The lowest level of risk that is an alert: `watch`, `high` or `critical`
+    alert_level: RiskLevel = ("alert-level", "LEVEL", "high", "VRAMSCOPE_ALERT_LEVEL");
+
+    /// The shortest time between two alerts of one level about the same device
+    alert_every: Period = ("alert-every", "DUR", "60s", "VRAMSCOPE_ALERT_EVERY");
+
+    /// Run this command at an alert, through `sh -c`
+    ///
+    /// The facts are in its environment: `VRAMSCOPE_RISK_LEVEL`, `_GPU`, `_UUID`, `_NAME`, `_REASON`, `_HEADROOM` and
+    /// `_REQUEST` in bytes, `_FULL_IN_LO`, `_FULL_IN_MID` and `_FULL_IN_HI` in seconds, `_JOB`, `_HOST`, `_SIMULATED`. What
+    /// is not known is not set. It is killed after 60 s.
+    on_alert: Option<Arc<str>> = ("on-alert", "CMD", "", "VRAMSCOPE_ON_ALERT");
+
+    /// Ring the terminal's bell at an alert
+    bell: bool = ("bell", "BOOL", "true", "VRAMSCOPE_BELL");
+
+    /// Ask the terminal for a notification at an alert: `auto` does so where the terminal is known to show them
+    notify: Notify = ("notify", "HOW", "auto", "VRAMSCOPE_NOTIFY");
 
     /// Write a log to this file
     log: Option<PathBuf> = ("log", "FILE", "", "VRAMSCOPE_LOG");

@@ -1,6 +1,6 @@
 //! What the terminal can show, as far as its variables tell: colours and UTF-8.
 
-use super::{ColorChoice, Environment};
+use super::{ColorChoice, Environment, Notify};
 
 /// How many colours a screen may use. Every meaning also has a glyph or a word.
 #[derive(
@@ -17,6 +17,41 @@ pub enum Palette {
     Ansi256,
     /// 24 bits.
     TrueColor,
+}
+
+/// How a terminal takes a notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notification {
+    /// `OSC 9 ; text`.
+    Osc9,
+    /// `OSC 777 ; notify ; title ; text`.
+    Osc777,
+}
+
+impl Notification {
+    /// What the user chose; else what the terminal is known to understand. An unknown one might print the text across the
+    /// picture, and a multiplexer keeps it to itself.
+    pub fn resolve(choice: Notify, env: &Environment) -> Option<Self> {
+        match choice {
+            Notify::Off => None,
+            Notify::Osc9 => Some(Self::Osc9),
+            Notify::Osc777 => Some(Self::Osc777),
+            Notify::Auto => Self::detect(env),
+        }
+    }
+
+    fn detect(env: &Environment) -> Option<Self> {
+        if env.get("TMUX").is_some() || env.get("STY").is_some() {
+            return None;
+        }
+        let term = env.get("TERM").unwrap_or_default();
+        match env.get("TERM_PROGRAM") {
+            Some("iTerm.app" | "WezTerm" | "ghostty") => Some(Self::Osc9),
+            _ if term == "xterm-kitty" || term == "xterm-ghostty" => Some(Self::Osc9),
+            _ if term.starts_with("foot") || term.starts_with("rxvt-unicode") => Some(Self::Osc777),
+            _ => None,
+        }
+    }
 }
 
 impl Palette {
@@ -74,6 +109,21 @@ mod tests {
             (ColorChoice::Never, &[("TERM", "xterm")], Palette::None),
         ] {
             assert_eq!(Palette::resolve(choice, &Environment::of(vars)), palette, "{choice:?} {vars:?}");
+        }
+    }
+
+    #[test]
+    fn only_terminals_that_are_known_get_notifications() {
+        for (choice, vars, notification) in [
+            (Notify::Auto, &[("TERM", "xterm-256color")][..], None),
+            (Notify::Auto, &[("TERM", "xterm-kitty")], Some(Notification::Osc9)),
+            (Notify::Auto, &[("TERM", "foot-extra")], Some(Notification::Osc777)),
+            (Notify::Auto, &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "WezTerm")], Some(Notification::Osc9)),
+            (Notify::Auto, &[("TERM", "tmux-256color"), ("TERM_PROGRAM", "WezTerm"), ("TMUX", "/x,1,0")], None),
+            (Notify::Off, &[("TERM", "xterm-kitty")], None),
+            (Notify::Osc777, &[("TERM", "xterm")], Some(Notification::Osc777)),
+        ] {
+            assert_eq!(Notification::resolve(choice, &Environment::of(vars)), notification, "{choice:?} {vars:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{Period, text::clean};
+use crate::domain::{Period, Pid, RiskLevel, text::clean};
 
 /// A type that a setting can have: its text in a flag, a variable and the file is the same.
 pub trait Value: Sized {
@@ -11,6 +11,8 @@ pub trait Value: Sized {
     const CHOICES: &'static [&'static str] = &[];
     /// Whether the flag alone means `true`.
     const SWITCH: bool = false;
+    /// Whether it is a list, split by commas: the flag may stand several times.
+    const LIST: bool = false;
 
     /// Reads it.
     ///
@@ -55,6 +57,45 @@ pub enum ColorChoice {
     /// 24 bits.
     #[strum(serialize = "truecolor")]
     TrueColor,
+}
+
+/// How the terminal is asked for a notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum Notify {
+    /// As the terminal is known to understand it; not at all over unknown ones.
+    Auto,
+    /// Not at all.
+    Off,
+    /// `OSC 9`, as iTerm2 has it.
+    Osc9,
+    /// `OSC 777`, as rxvt-unicode has it.
+    Osc777,
+}
+
+impl Value for Notify {
+    const CHOICES: &'static [&'static str] = <Self as strum::VariantNames>::VARIANTS;
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| format!("`{}` is not one of {}", clean(text, 40), Self::CHOICES.join(", ")))
+    }
+}
+
+/// A level that can be an alert.
+impl Value for RiskLevel {
+    const CHOICES: &'static [&'static str] = &["watch", "high", "critical"];
+
+    fn read(text: &str) -> Result<Self, String> {
+        let bad = || format!("`{}` is not one of {}", clean(text, 40), <Self as Value>::CHOICES.join(", "));
+        text.parse().ok().filter(|level| *level != Self::Ok).ok_or_else(bad)
+    }
+}
+
+/// A text; none for an empty one.
+impl Value for Option<Arc<str>> {
+    fn read(text: &str) -> Result<Self, String> {
+        Ok((!text.is_empty()).then(|| text.into()))
+    }
 }
 
 impl Value for SourceName {
@@ -132,6 +173,8 @@ impl Value for Option<PathBuf> {
 
 /// Devices by index or UUID, split by commas; none means all.
 impl Value for Vec<Arc<str>> {
+    const LIST: bool = true;
+
     fn read(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Ok(Self::new());
@@ -146,6 +189,23 @@ impl Value for Vec<Arc<str>> {
                 } else {
                     Err(format!("`{}` is not a GPU: write indices or UUIDs, as in 0,2,GPU-8f1c", clean(part, 60)))
                 }
+            })
+            .collect()
+    }
+}
+
+/// Processes by their numbers, split by commas.
+impl Value for Vec<Pid> {
+    const LIST: bool = true;
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self::new());
+        }
+        text.split(',')
+            .map(|part| match part.trim().parse() {
+                Ok(pid @ 1..=Pid::MAX) => Ok(Pid(pid)),
+                _ => Err(format!("`{}` is not a process: write its number, as in 4242 or 4242,4300", clean(part, 40))),
             })
             .collect()
     }
@@ -197,6 +257,15 @@ mod tests {
         assert_eq!(Vec::<Arc<str>>::read("0, 2,GPU-8f"), Ok(vec!["0".into(), "2".into(), "GPU-8f".into()]));
         for bad in ["0,,1", "x", "-1", "12345", "0;1"] {
             assert!(Vec::<Arc<str>>::read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn processes_are_numbers() {
+        assert_eq!(Vec::<Pid>::read("4242, 7"), Ok(vec![Pid(4242), Pid(7)]));
+        assert_eq!(Vec::<Pid>::read(""), Ok(vec![]));
+        for bad in ["0", "-1", "x", "1;2", "4194305", "1,,2"] {
+            assert!(Vec::<Pid>::read(bad).is_err(), "{bad}");
         }
     }
 

@@ -179,7 +179,106 @@ pub struct Anatomy {
     pub cached: Option<Bytes>,
 }
 
+/// How much a finding matters to somebody who looks at the screen; ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Weight {
+    /// What belongs to a healthy run.
+    Routine,
+    /// Worth knowing, and perhaps something to do.
+    Notable,
+    /// It ends a run, or ended one.
+    Grave,
+}
+
+impl FindingKind {
+    /// What it is called on a screen.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ContextStart => "CUDA context",
+            Self::Loading => "loading",
+            Self::Warmup => "warm-up",
+            Self::OptimizerStep => "optimizer states",
+            Self::EvalJump => "evaluation jump",
+            Self::LeakStep => "leak, step by step",
+            Self::LeakEpoch => "leak, epoch by epoch",
+            Self::Staircase => "staircase of record highs",
+            Self::Spike => "spike",
+            Self::Sawtooth => "sawtooth",
+            Self::Plateau => "plateau",
+            Self::Preallocated => "pool taken in advance",
+            Self::GraphCapture => "CUDA graphs captured",
+            Self::Release => "release",
+            Self::Churn => "models come and go",
+            Self::ForeignArrival => "another user's process came",
+            Self::Orphan => "memory left behind",
+            Self::Unattributed => "memory of no visible process",
+            Self::ContextPileup => "workers with contexts of their own",
+            Self::Rank0Pileup => "ranks pile up on one card",
+            Self::Imbalance => "cards of one job filled unevenly",
+            Self::Saturating => "growth that slows down",
+            Self::FastSwing => "swings faster than it is read",
+            Self::Stall => "the driver did not answer",
+            Self::Lost => "the card was lost",
+            Self::Oom => "out of memory",
+            Self::ProbableOom => "probably out of memory",
+        }
+    }
+
+    /// How much it matters.
+    pub fn weight(self) -> Weight {
+        match self {
+            Self::ContextStart
+            | Self::Loading
+            | Self::Warmup
+            | Self::OptimizerStep
+            | Self::Sawtooth
+            | Self::Plateau
+            | Self::Preallocated
+            | Self::GraphCapture
+            | Self::Release
+            | Self::Churn
+            | Self::Saturating => Weight::Routine,
+            Self::EvalJump
+            | Self::Staircase
+            | Self::Spike
+            | Self::ForeignArrival
+            | Self::Orphan
+            | Self::Unattributed
+            | Self::ContextPileup
+            | Self::Rank0Pileup
+            | Self::Imbalance
+            | Self::FastSwing
+            | Self::Stall => Weight::Notable,
+            Self::LeakStep | Self::LeakEpoch | Self::Lost | Self::Oom | Self::ProbableOom => Weight::Grave,
+        }
+    }
+}
+
+impl std::fmt::Display for Quantity {
+    /// With its unit: `9.8 GiB`, `+150 MiB/s`, `1m 7s`, `45 %`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Rate(rate) => {
+                let sign = if *rate < 0.0 { '-' } else { '+' };
+                write!(f, "{sign}{}/s", Bytes(rate.abs() as u64))
+            }
+            Self::Span(span) => span.fmt(f),
+            Self::Share(share) => write!(f, "{:.0} %", share * 100.0),
+            Self::Count(count) => count.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 impl Finding {
+    /// What it rests on, in words: `rate +150 MiB/s, grown 9.8 GiB`.
+    pub fn evidence_text(&self) -> String {
+        let figures: Vec<String> =
+            self.evidence.iter().map(|(name, quantity)| format!("{} {quantity}", name.replace('_', " "))).collect();
+        figures.join(", ")
+    }
+
     /// A figure of the evidence by its name.
     pub fn figure(&self, name: &str) -> Option<&Quantity> {
         self.evidence.iter().find(|(own, _)| own == name).map(|(_, quantity)| quantity)
@@ -204,5 +303,27 @@ mod tests {
         assert_eq!("probable_oom".parse(), Ok(FindingKind::ProbableOom));
         assert_eq!(Shape::Preallocated.to_string(), "preallocated");
         assert_eq!(Certainty::Likely.to_string(), "likely");
+    }
+
+    #[test]
+    fn evidence_reads_as_words_with_units() {
+        let finding = Finding {
+            t: Timestamp::secs(9),
+            n: 1,
+            gpu: Gpu(0),
+            kind: FindingKind::LeakStep,
+            certainty: Certainty::Likely,
+            pid: None,
+            from: Timestamp::ZERO,
+            to: None,
+            evidence: vec![
+                ("rate".into(), Quantity::Rate(150.0 * 1024.0 * 1024.0)),
+                ("per_step".into(), Quantity::Bytes(Bytes::mib(20))),
+                ("share".into(), Quantity::Share(0.45)),
+            ],
+            advice: Arc::from([]),
+        };
+        assert_eq!(finding.evidence_text(), "rate +150 MiB/s, per step 20.0 MiB, share 45 %");
+        assert_eq!(finding.bytes("per_step"), Some(Bytes::mib(20)));
     }
 }

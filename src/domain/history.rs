@@ -67,6 +67,20 @@ impl Bucket {
         (!self.is_empty()).then(|| bytes(self.last))
     }
 
+    /// The sum with another value over the same span: bounds of it, since the courses within the span are not known. Where
+    /// nothing is known of one, it adds nothing.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        if self.is_empty() {
+            return other;
+        }
+        if other.is_empty() {
+            return self;
+        }
+        let add = |a: u32, b: u32| a.saturating_add(b).min(u32::MAX - 1);
+        Self { min: add(self.min, other.min), max: add(self.max, other.max), last: add(self.last, other.last) }
+    }
+
     fn of(value: u32) -> Self {
         Self { min: value, max: value, last: value }
     }
@@ -311,6 +325,16 @@ mod tests {
         let now = Timestamp::millis(9_900);
         let known: Vec<bool> = series.buckets(Timestamp::ZERO, Period::secs(1), 11, now).iter().map(|b| !b.is_empty()).collect();
         assert_eq!(known, [false, true, true, true, false, false, false, false, false, true, false]);
+    }
+
+    #[test]
+    fn sums_are_bounds_and_what_is_not_known_adds_nothing() {
+        let bucket = |min, max, last| Bucket { min, max, last };
+        assert_eq!(bucket(1, 5, 2).plus(bucket(10, 20, 15)), bucket(11, 25, 17));
+        assert_eq!(Bucket::EMPTY.plus(bucket(1, 5, 2)), bucket(1, 5, 2));
+        assert_eq!(bucket(1, 5, 2).plus(Bucket::EMPTY), bucket(1, 5, 2));
+        assert!(Bucket::EMPTY.plus(Bucket::EMPTY).is_empty());
+        assert!(!Bucket::of(u32::MAX - 1).plus(Bucket::of(9)).is_empty(), "a sum beyond the scale is held at its end");
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::advice::{Facts, advise};
 use super::snapshot::{Handle, Pace, Problem};
 use super::{
-    Balance, Bytes, Device, DeviceState, DeviceView, Gpu, Header, Health, Holder, HolderView, HostMemory, MemoryFigures,
-    MemoryKind, Missing, Period, Pid, ProbeKind, Process, ProcessKey, Reading, Sample, SampleBody, Series, Snapshot, Timestamp,
-    Usage,
+    Analyst, Anatomy, Balance, Bytes, Device, DeviceState, DeviceView, Finding, Gpu, Header, Health, Holder, HolderView,
+    HostMemory, MemoryFigures, MemoryKind, Missing, Period, Pid, ProbeKind, Process, ProcessKey, Reading, Said, Sample,
+    SampleBody, Series, Snapshot, Timestamp, Usage,
 };
 
 /// How many holders of a device have a history of their own; the rest is "others".
@@ -34,6 +35,10 @@ pub struct Monitor {
     marks: Arc<[(Timestamp, Arc<str>)]>,
     handles: Reading<Arc<[Handle]>>,
     handles_denied: u32,
+    analyst: Analyst,
+    findings: Arc<[Arc<Finding>]>,
+    /// What was said since [`Monitor::take_said`].
+    said: Vec<Said>,
 }
 
 impl Default for Monitor {
@@ -50,6 +55,9 @@ impl Default for Monitor {
             marks: Arc::new([]),
             handles: Err(Missing::Pending),
             handles_denied: 0,
+            analyst: Analyst::new(),
+            findings: Arc::new([]),
+            said: Vec::new(),
         }
     }
 }
@@ -88,7 +96,19 @@ impl Monitor {
             marks: Arc::clone(&self.marks),
             handles: self.handles.clone(),
             handles_denied: self.handles_denied,
+            findings: Arc::clone(&self.findings),
+            job_risks: self.analyst.job_risks().cloned().collect(),
         }
+    }
+
+    /// What the analysis said since the last call: findings, new or renewed, and risks.
+    pub fn take_said(&mut self) -> Vec<Said> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// Whoever judges the samples, for what is asked of a series as a whole.
+    pub fn analyst(&self) -> &Analyst {
+        &self.analyst
     }
 
     /// Takes one sample. They come in order of time, but for what independent threads read at the same moment.
@@ -153,6 +173,47 @@ impl Monitor {
                 self.processes.remove(pid);
             }
         }
+        self.analyse(sample);
+    }
+
+    /// Lets the analyst see the sample, and keeps what it says.
+    fn analyse(&mut self, sample: &Sample) {
+        let before = self.said.len();
+        self.analyst.observe(sample, &mut self.said);
+        for at in before..self.said.len() {
+            if let Said::Finding(finding) = &self.said[at] {
+                let advised = self.advised(finding);
+                self.findings = renewed(&self.findings, &advised);
+                self.said[at] = Said::Finding(advised);
+            }
+        }
+        // Nobody may ask: what was said long ago is in the snapshot.
+        let surplus = self.said.len().saturating_sub(Snapshot::MAX_FINDINGS);
+        self.said.drain(..surplus);
+        match &sample.body {
+            SampleBody::Memory { gpu, .. } => {
+                if let Some(tracked) = self.devices.get_mut(gpu) {
+                    tracked.assess(&self.analyst);
+                }
+            }
+            SampleBody::Holders { gpu, list: Ok(_) } => {
+                if let Some(tracked) = self.devices.get_mut(gpu) {
+                    tracked.assess(&self.analyst);
+                    tracked.dissect(&self.analyst);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The finding with what is to be done about it.
+    fn advised(&self, finding: &Arc<Finding>) -> Arc<Finding> {
+        let Some(mut facts) = Facts::of(&self.snapshot(), finding.gpu, finding.pid) else { return Arc::clone(finding) };
+        facts.anatomy = finding.pid.and_then(|pid| self.analyst.anatomy(finding.gpu, pid));
+        facts.risk = self.analyst.risk(finding.gpu).map(|risk| risk.level);
+        let mut advised = Arc::clone(finding);
+        Arc::make_mut(&mut advised).advice = advise(finding, &facts);
+        advised
     }
 
     fn bind_device(&mut self, t: Timestamp, device: &Arc<Device>) {
@@ -266,6 +327,33 @@ impl Tracked {
         }
     }
 
+    /// Takes over the newest risk.
+    fn assess(&mut self, analyst: &Analyst) {
+        let risk = analyst.risk(self.view.gpu());
+        if self.view.risk.as_ref().map(Arc::as_ptr) != risk.map(Arc::as_ptr) {
+            Arc::make_mut(&mut self.view).risk = risk.cloned();
+        }
+    }
+
+    /// Takes over where the memory of each holder goes.
+    fn dissect(&mut self, analyst: &Analyst) {
+        let gpu = self.view.gpu();
+        let Ok(list) = &self.view.holders else { return };
+        let parts: Vec<Option<Anatomy>> = list.iter().map(|holder| analyst.anatomy(gpu, holder.pid())).collect();
+        if list.iter().zip(&parts).all(|(holder, anatomy)| holder.anatomy == *anatomy) {
+            return;
+        }
+        let renewed = list.iter().zip(parts).map(|(holder, anatomy)| {
+            let mut holder = Arc::clone(holder);
+            if holder.anatomy != anatomy {
+                Arc::make_mut(&mut holder).anatomy = anatomy;
+            }
+            holder
+        });
+        let renewed = renewed.collect();
+        Arc::make_mut(&mut self.view).holders = Ok(renewed);
+    }
+
     /// A new epoch of peaks begins with what is held now.
     fn mark(&mut self, t: Timestamp) {
         let view = Arc::make_mut(&mut self.view);
@@ -315,6 +403,7 @@ impl Tracked {
                     usage: None,
                     peak: None,
                     peak_since_mark: None,
+                    anatomy: None,
                     series: None,
                     first_seen: t,
                     gone_at: None,
@@ -433,6 +522,15 @@ impl Tracked {
             Arc::make_mut(&mut Arc::make_mut(&mut self.view).series).gap();
         }
     }
+}
+
+/// The list with a finding in the place of the one that it renews, else at the end; the oldest make room.
+fn renewed(list: &[Arc<Finding>], finding: &Arc<Finding>) -> Arc<[Arc<Finding>]> {
+    if list.iter().any(|old| old.n == finding.n) {
+        return list.iter().map(|old| Arc::clone(if old.n == finding.n { finding } else { old })).collect();
+    }
+    let skip = (list.len() + 1).saturating_sub(Snapshot::MAX_FINDINGS);
+    list.iter().skip(skip).chain([finding]).cloned().collect()
 }
 
 /// Keeps the history of what nobody visible holds, and since when it has been notable.

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use super::{
-    Bytes, Device, DeviceState, Gpu, Header, Holder, HolderKind, HostMemory, MemoryFigures, MemoryKind, Missing, OpenHandle,
-    Period, Pid, Process, ProcessKey, ProcessUsage, Reading, Relation, Series, Timestamp,
+    Anatomy, Bytes, Device, DeviceState, Finding, Gpu, Header, Holder, HolderKind, HostMemory, MemoryFigures, MemoryKind,
+    Missing, OpenHandle, Period, Pid, Process, ProcessKey, ProcessUsage, Reading, Relation, Risk, Series, Timestamp,
 };
 
 /// Everything known at one moment.
@@ -32,6 +32,11 @@ pub struct Snapshot {
     pub handles: Reading<Arc<[Handle]>>,
     /// How many processes could not be looked into for open nodes.
     pub handles_denied: u32,
+    /// What was seen, in the order of the first time it was said; the newest [`Snapshot::MAX_FINDINGS`] are kept. A finding
+    /// that was renewed stands here as it was said last.
+    pub findings: Arc<[Arc<Finding>]>,
+    /// The risk of each job on its tightest device.
+    pub job_risks: Arc<[Arc<Risk>]>,
 }
 
 /// A process with a device node open that no list names, and who it is.
@@ -105,6 +110,8 @@ pub struct DeviceView {
     pub process_pace: Option<Pace>,
     /// What a new allocation can have (DESIGN.md: free for dedicated memory, the host's available for unified).
     pub headroom: Reading<Bytes>,
+    /// How close it is to running out; none before its first reading.
+    pub risk: Option<Arc<Risk>>,
 }
 
 /// One process on one device.
@@ -122,6 +129,8 @@ pub struct HolderView {
     pub peak: Option<(Timestamp, Bytes)>,
     /// The same since the newest mark.
     pub peak_since_mark: Option<(Timestamp, Bytes)>,
+    /// Where its memory goes, as far as its phases were seen.
+    pub anatomy: Option<Anatomy>,
     /// Its memory over time; none beyond the 16 largest.
     pub series: Option<Arc<Series>>,
     /// When it was first seen here.
@@ -204,11 +213,15 @@ impl Default for Snapshot {
             marks: Arc::new([]),
             handles: Err(Missing::Pending),
             handles_denied: 0,
+            findings: Arc::new([]),
+            job_risks: Arc::new([]),
         }
     }
 }
 
 impl Snapshot {
+    /// How many findings are kept.
+    pub const MAX_FINDINGS: usize = 500;
     /// How many problems are kept.
     pub const MAX_PROBLEMS: usize = 64;
     /// How many marks are kept.
@@ -252,6 +265,7 @@ impl DeviceView {
             memory_pace: None,
             process_pace: None,
             headroom: Err(Missing::Pending),
+            risk: None,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Making text from outside harmless before it is kept, shown or written.
+//! Making text from outside harmless before it is kept, shown or written; and telling how alike two words are.
 
 /// `text` without anything that could move a cursor, reorder a line or break a column, cut to `max` characters.
 ///
@@ -31,6 +31,34 @@ fn is_hostile(c: char) -> bool {
             '\u{00ad}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
             | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// How many characters have to change to make one word of the other (Levenshtein); `_` counts as `-`.
+///
+/// ```
+/// use vramscope::domain::text::distance;
+/// assert_eq!(distance("intervall", "interval"), 1);
+/// assert_eq!(distance("nvml_lib", "nvml-lib"), 0);
+/// ```
+pub fn distance(a: &str, b: &str) -> usize {
+    let characters = |word: &str| word.replace('_', "-").chars().collect::<Vec<char>>();
+    let (a, b) = (characters(a), characters(b));
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (y, cell) in b.iter().zip(row.iter_mut().skip(1)) {
+            let above = *cell;
+            let cost = (diagonal + usize::from(x != y)).min(above + 1).min(left + 1);
+            diagonal = above;
+            *cell = cost;
+            left = cost;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

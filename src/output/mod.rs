@@ -1,18 +1,14 @@
 //! Layer 5: what leaves the program other than the screen.
 //!
 //! [`figures`] picks numbers of one moment that add up, [`problems`] collects what is missing and why, and the two documents,
-//! [`json`] and [`table`], are functions of a snapshot and a time.
+//! [`json`] and [`table`], are functions of a snapshot and a time. [`tips`] prints the catalogue of advice.
 
 pub mod figures;
 #[cfg(test)]
 mod fixture;
 pub mod json;
 pub mod problems;
+mod prose;
+pub mod report;
 pub mod table;
-
-use crate::domain::Wall;
-
-/// A point of the wall clock as files have it: RFC 3339, UTC.
-pub fn rfc3339(wall: Wall) -> Option<String> {
-    jiff::Timestamp::from_microsecond(wall.0).ok().map(|time| time.to_string())
-}
+pub mod tips;

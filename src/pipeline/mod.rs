@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::domain::{Health, Monitor, Period, Sample, SampleBody, Snapshot};
+use crate::domain::{Health, Monitor, Period, Said, Sample, SampleBody, Snapshot};
 use crate::sampler::SampleReceiver;
 use crate::sampler::clock::Clock;
 
@@ -20,6 +20,8 @@ use crate::sampler::clock::Clock;
 pub trait Sink: Send {
     /// Takes one sample; must not block for long.
     fn push(&mut self, sample: &Sample);
+    /// Takes what the analysis said from the sample before.
+    fn said(&mut self, said: &Said);
     /// The stream has ended.
     fn finish(self: Box<Self>);
 }
@@ -86,6 +88,11 @@ fn take(monitor: &mut Monitor, sinks: &mut [Box<dyn Sink>], sample: &Sample) {
         sink.push(sample);
     }
     monitor.ingest(sample);
+    for said in monitor.take_said() {
+        for sink in &mut *sinks {
+            sink.said(&said);
+        }
+    }
 }
 
 /// Folds samples until `done` says that the picture is complete. False when `wait` ran out or the source ended before.
@@ -122,6 +129,7 @@ mod tests {
         fn push(&mut self, _: &Sample) {
             self.1 += 1;
         }
+        fn said(&mut self, _: &Said) {}
         fn finish(self: Box<Self>) {
             let _ = self.0.send(self.1);
         }

@@ -35,6 +35,11 @@ impl Clock {
         Wall(self.created.0.saturating_sub(self.origin))
     }
 
+    /// Time since boot: what all processes of the machine agree on.
+    pub fn since_boot() -> Timestamp {
+        Timestamp(micros(ClockId::Boottime).max(0) as u64)
+    }
+
     /// The wall clock right now.
     pub fn wall() -> Wall {
         Wall(micros(ClockId::Realtime))

@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::file::{Card, Instance, Manager, Scenario};
 use super::phase::Phase;
 use super::values::Time;
-use crate::domain::Period;
+use crate::domain::{Period, Pid};
 
 /// Cards in one scenario.
 const MAX_CARDS: u32 = 64;
@@ -16,8 +16,6 @@ const MAX_CARDS: u32 = 64;
 const MAX_PROCESSES: u32 = 4096;
 /// Phases in one scenario, those of copies and of every card counted.
 const MAX_PHASES: usize = 100_000;
-/// Linux has no pid above this.
-const MAX_PID: u32 = 1 << 22;
 /// Pids of a story that repeats leave room for later rounds ([`super::World`] adds this to them).
 pub(super) const ROUND: u32 = 100_000;
 
@@ -72,7 +70,7 @@ impl Scenario {
     fn check_processes(&self, cards: u32) -> Result<(), Mistake> {
         let file = &self.file;
         let (mut pids, mut processes, mut phases) = (HashSet::new(), 0_u32, 0_usize);
-        let highest = if file.repeat_from.is_some() { ROUND - 1 } else { MAX_PID };
+        let highest = if file.repeat_from.is_some() { ROUND - 1 } else { Pid::MAX };
         for actor in &file.process {
             let (span, actor) = (actor.span(), actor.get_ref());
             processes = processes.saturating_add(actor.copies);
@@ -102,6 +100,32 @@ impl Scenario {
                     check_index(Some(*device), cards, span.clone())?;
                 }
                 check_phases(&place.phases)?;
+            }
+        }
+        for one in &file.bystander {
+            let (span, one) = (one.span(), one.get_ref());
+            if one.pid == 0 || one.pid > highest {
+                return Err((span, format!("pid {} is out of range; expected 1 to {highest}", one.pid)));
+            }
+            if !pids.insert(one.pid) {
+                return Err((span, format!("pid {} is taken by another process; expected one that is free", one.pid)));
+            }
+            if file.bystander.len() > MAX_PROCESSES as usize {
+                return Err((span, format!("too many bystanders; expected at most {MAX_PROCESSES}")));
+            }
+            let moves = one.zombie.is_some() || one.until.is_some() || one.at.us() > 0;
+            if file.repeat_from.is_some() && moves {
+                let what = "in a story that repeats a bystander is always there; expected no `at`, `zombie` and `until`";
+                return Err((span, what.into()));
+            }
+            if let Some(kept) = one.keeps.filter(|kept| !file.process.iter().any(|actor| actor.get_ref().pid == *kept)) {
+                return Err((
+                    span,
+                    format!("there is no process {kept} to keep anything of; expected the pid of one in this file"),
+                ));
+            }
+            for device in &one.opens {
+                check_index(Some(*device), cards, span.clone())?;
             }
         }
         Ok(())

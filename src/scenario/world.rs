@@ -1,6 +1,6 @@
 //! A scenario as a pure function of time: what every device, process and the host look like at any moment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::check::ROUND;
@@ -12,12 +12,10 @@ use super::layout::{Holding, Place, find, lay_out};
 use super::scan::{Held, settle};
 use super::track::{End, Setting, Track};
 use crate::domain::text::clean;
-use crate::domain::{
-    Bytes, Gpu, HolderKind, HostMemory, MemoryFigures, MemoryKind, Period, Pid, Process, ProcessKey, Relation, Timestamp, Wall,
-};
+use crate::domain::{Bytes, Gpu, HolderKind, HostMemory, MemoryFigures, MemoryKind, Period, Pid, ProcessKey, Timestamp};
 
 /// How long the machine has been up when the story begins, in `/proc` clock ticks of 10 ms.
-const BOOTED: u64 = 30 * 86_400 * 100;
+pub(super) const BOOTED: u64 = 30 * 86_400 * 100;
 /// Rounds of a repeating story whose pids differ.
 const ROUNDS: u64 = 40;
 
@@ -25,14 +23,38 @@ const ROUNDS: u64 = 40;
 #[derive(Clone, Debug)]
 pub struct World {
     name: Arc<str>,
-    scenario: Scenario,
-    places: Vec<Place>,
-    actors: Vec<Performer>,
+    pub(super) scenario: Scenario,
+    pub(super) places: Vec<Place>,
+    pub(super) actors: Vec<Performer>,
     /// Processes by the pid that the file gives them.
-    by_pid: HashMap<u32, usize>,
+    pub(super) by_pid: HashMap<u32, usize>,
     cards: u32,
+    /// Pids of processes that head a job.
+    pub(super) heads: HashSet<u32>,
     /// What becomes of the story after its end.
     after: After,
+    /// Processes that the viewer ended.
+    killed: Vec<Killed>,
+    /// Bystanders that the viewer ended, and when.
+    pub(super) dismissed: Vec<(u32, u64)>,
+}
+
+/// An end that the story does not know of: it holds from `at` on, and for a process that each round has anew, in its round.
+#[derive(Clone, Copy, Debug)]
+struct Killed {
+    actor: usize,
+    at: u64,
+    round: Option<u64>,
+}
+
+/// A moment, and what of the story is told then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub t: u64,
+    /// The moment of the story.
+    pub local: u64,
+    /// How often it was told before.
+    pub round: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,10 +68,10 @@ enum After {
 }
 
 #[derive(Clone, Debug)]
-struct Performer {
-    pid: u32,
-    begin: u64,
-    end: Option<End>,
+pub(super) struct Performer {
+    pub pid: u32,
+    pub begin: u64,
+    pub end: Option<End>,
     entry: usize,
     seed: u64,
 }
@@ -166,7 +188,20 @@ impl World {
         }
         let by_pid = actors.iter().enumerate().map(|(n, actor)| (actor.pid, n)).collect();
         let name = Arc::from(scenario.name.as_str());
-        Ok(Self { name, scenario: scenario.clone(), places, actors, by_pid, cards, after })
+        let mut world = Self {
+            name,
+            scenario: scenario.clone(),
+            places,
+            actors,
+            by_pid,
+            cards,
+            heads: HashSet::new(),
+            after,
+            killed: Vec::new(),
+            dismissed: Vec::new(),
+        };
+        world.heads = world.find_heads();
+        Ok(world)
     }
 
     /// The scenario's name.
@@ -221,8 +256,7 @@ impl World {
 
     /// Whether a MIG instance exists at a time; a card always does.
     pub fn exists(&self, place: &Place, t: Timestamp) -> bool {
-        let (local, _) = self.local(t);
-        (place.life.0..place.life.1).contains(&local)
+        (place.life.0..place.life.1).contains(&self.moment(t).local)
     }
 
     /// The instances that a card has at a time.
@@ -236,27 +270,69 @@ impl World {
         self.places.get(card as usize).is_some_and(|card| !card.instances.is_empty())
     }
 
-    /// The moment of the story that is told at a time, and how often it was told before.
-    fn local(&self, t: Timestamp) -> (u64, u64) {
-        match self.after {
-            After::Stop(last) => (t.0.min(last), 0),
-            After::Repeat { from, span } if t.0 >= from + span => (from + (t.0 - from) % span, (t.0 - from) / span),
-            After::Repeat { .. } | After::Continue => (t.0, 0),
+    /// What of the story is told at a time.
+    pub(super) fn moment(&self, Timestamp(t): Timestamp) -> Moment {
+        let (local, round) = match self.after {
+            After::Stop(last) => (t.min(last), 0),
+            After::Repeat { from, span } if t >= from + span => (from + (t - from) % span, (t - from) / span),
+            After::Repeat { .. } | After::Continue => (t, 0),
+        };
+        Moment { t, local, round }
+    }
+
+    /// Ends a process at a time, and says whether it lived then: what it holds is free from that moment on, and nothing else
+    /// changes. Of the story told anew, the process that takes its part lives again.
+    pub fn kill(&mut self, key: ProcessKey, t: Timestamp) -> bool {
+        if self.stands_by(key, t) {
+            self.dismissed.push((key.pid.0, t.0));
+            return true;
         }
+        let Some(actor) = self.living(key, t) else { return false };
+        let round = self.actors.get(actor).and_then(|one| self.renewed(one)).map(|_| self.moment(t).round);
+        // One that lives through every round, or the newest of one that is new in each: older ends no longer matter.
+        self.killed.retain(|killed| killed.actor != actor);
+        self.killed.push(Killed { actor, at: t.0, round });
+        true
+    }
+
+    /// Whether a process of the story lives at a time.
+    pub fn lives(&self, key: ProcessKey, t: Timestamp) -> bool {
+        self.stands_by(key, t) || self.living(key, t).is_some()
+    }
+
+    fn living(&self, key: ProcessKey, t: Timestamp) -> Option<usize> {
+        let moment = self.moment(t);
+        let number = self.number(key.pid)?;
+        let actor = self.actors.get(number)?;
+        let same = self.pid(actor, moment.round) == key.pid && Some(self.start(actor, moment.round)) == key.start;
+        (same && self.is_alive(number, moment)).then_some(number)
+    }
+
+    /// When a process of a round began, in `/proc` clock ticks since boot.
+    pub(super) fn start(&self, actor: &Performer, round: u64) -> u64 {
+        let began = actor.begin + self.renewed(actor).unwrap_or(0) * round;
+        (BOOTED * 10_000 + began).saturating_sub(self.entry(actor).age.us()) / 10_000
+    }
+
+    fn is_killed(&self, actor: usize, moment: Moment) -> bool {
+        self.killed.iter().any(|killed| {
+            killed.actor == actor && moment.t >= killed.at && killed.round.is_none_or(|round| round == moment.round)
+        })
     }
 
     /// What is used on a device, to the byte: holders, orphans, hidden ones and the driver's own.
     pub fn used(&self, gpu: Gpu, t: Timestamp) -> Bytes {
-        let (local, _) = self.local(t);
-        self.place(gpu).map_or(Bytes::ZERO, |place| Bytes(self.used_at(place, local)))
+        let moment = self.moment(t);
+        self.place(gpu).map_or(Bytes::ZERO, |place| Bytes(self.used_at(place, moment)))
     }
 
-    fn used_at(&self, place: &Place, local: u64) -> u64 {
-        if !(place.life.0..place.life.1).contains(&local) {
+    fn used_at(&self, place: &Place, moment: Moment) -> u64 {
+        if !(place.life.0..place.life.1).contains(&moment.local) {
             return 0;
         }
-        let own: u64 = place.held.iter().map(|held| held.track.value(local)).sum();
-        let inner: u64 = place.instances.iter().map(|&n| self.used_at(&self.places[n], local)).sum();
+        let held = place.held.iter().filter(|held| !self.is_killed(held.actor, moment) && !self.is_let_go(held.actor, moment));
+        let own: u64 = held.map(|held| held.track.value(moment.local)).sum();
+        let inner: u64 = place.instances.iter().map(|&n| self.used_at(&self.places[n], moment)).sum();
         place.overhead + own + inner
     }
 
@@ -271,21 +347,21 @@ impl World {
     /// The processes that the driver lists on a device, appended to `rows`. A card lists those of its instances too.
     pub fn rows(&self, gpu: Gpu, t: Timestamp, rows: &mut Vec<Row>) {
         if let Some(place) = self.place(gpu) {
-            let (local, round) = self.local(t);
-            self.rows_at(place, None, local, round, rows);
+            let moment = self.moment(t);
+            self.rows_at(place, None, moment, rows);
             for &n in &place.instances {
                 let instance = &self.places[n];
-                self.rows_at(instance, Some(instance.device.gpu), local, round, rows);
+                self.rows_at(instance, Some(instance.device.gpu), moment, rows);
             }
         }
     }
 
-    fn rows_at(&self, place: &Place, instance: Option<Gpu>, local: u64, round: u64, rows: &mut Vec<Row>) {
+    fn rows_at(&self, place: &Place, instance: Option<Gpu>, moment: Moment, rows: &mut Vec<Row>) {
+        let Moment { local, round, .. } = moment;
         for held in &place.held {
             let actor = &self.actors[held.actor];
-            let gone = actor.end.is_some_and(|end| end.at <= local);
             let entry = self.entry(actor);
-            if gone || local < actor.begin || entry.hidden {
+            if !self.is_alive(held.actor, moment) || entry.hidden {
                 continue;
             }
             let used = held.track.value(local);
@@ -297,77 +373,68 @@ impl World {
         }
     }
 
-    fn entry(&self, actor: &Performer) -> &Actor {
+    pub(super) fn entry(&self, actor: &Performer) -> &Actor {
         self.scenario.file.process[actor.entry].get_ref()
     }
 
     /// Whether a process is a new one in each round: all that live in the part that repeats, but for those that live
     /// through it.
-    fn renewed(&self, actor: &Performer) -> Option<u64> {
+    pub(super) fn renewed(&self, actor: &Performer) -> Option<u64> {
         match self.after {
             After::Repeat { from, span } if actor.begin > from || (actor.begin == from && actor.end.is_some()) => Some(span),
             _ => None,
         }
     }
 
-    fn pid(&self, actor: &Performer, round: u64) -> Pid {
+    pub(super) fn pid(&self, actor: &Performer, round: u64) -> Pid {
         Pid(self.renewed(actor).map_or(actor.pid, |_| actor.pid + ROUND * (round % ROUNDS) as u32))
     }
 
-    /// The facts of a process that a list named at `t`; `created` is the wall clock at the stream's origin.
-    pub fn process(&self, pid: Pid, t: Timestamp, created: Wall) -> Option<Process> {
-        let (_, round) = self.local(t);
-        let actor = self.performer(pid)?;
-        let entry = self.entry(actor);
-        let began = actor.begin + self.renewed(actor).unwrap_or(0) * round;
-        let age = entry.age.us();
-        let start = (BOOTED * 10_000 + began).saturating_sub(age) / 10_000;
-        let me = &self.scenario.file.node;
-        let uid = entry.uid.unwrap_or(if entry.user.is_some() { 0 } else { me.uid });
-        let relation = entry.relation.map_or_else(|| Relation::by_owner(me.uid, Some(uid)), Relation::from);
-        Some(Process {
-            key: ProcessKey { pid, start: Some(start) },
-            started: Ok(Wall(created.after(Timestamp(began)).0.saturating_sub_unsigned(age))),
-            ppid: Ok(Pid(entry.ppid)),
-            user: Ok(clean(entry.user.as_deref().unwrap_or(&me.me), 64).into()),
-            uid: Ok(uid),
-            relation,
-            command: Ok(clean(&entry.command, 4096).into()),
-            container: entry.container.as_deref().map(|name| clean(name, 200).into()),
-            job: None,
-            details: None,
-        })
+    pub(super) fn number(&self, pid: Pid) -> Option<usize> {
+        let base = if matches!(self.after, After::Repeat { .. }) { pid.0 % ROUND } else { pid.0 };
+        self.by_pid.get(&base).copied()
     }
 
-    fn performer(&self, pid: Pid) -> Option<&Performer> {
-        let base = if matches!(self.after, After::Repeat { .. }) { pid.0 % ROUND } else { pid.0 };
-        self.by_pid.get(&base).and_then(|&n| self.actors.get(n))
+    pub(super) fn performer(&self, pid: Pid) -> Option<&Performer> {
+        self.actors.get(self.number(pid)?)
+    }
+
+    /// The largest memory that a process had on a device after `from` up to `to`, by the story to the byte.
+    pub fn peak(&self, pid: Pid, gpu: Gpu, from: Timestamp, to: Timestamp) -> Option<Bytes> {
+        let wanted = self.performer(pid)?.pid;
+        // The start of a round is where its story begins; what came before belongs to another process.
+        let (from, to) = (self.moment(from).local, self.moment(to).local);
+        let from = if from > to { 0 } else { from };
+        let place = self.place(gpu)?;
+        let places = std::iter::once(place).chain(place.instances.iter().filter_map(|&n| self.places.get(n)));
+        let held = places.flat_map(|place| &place.held).filter(|held| self.actors[held.actor].pid == wanted);
+        held.map(|held| Bytes(held.track.max_between(from, to))).max()
     }
 
     /// CPU in percent of one core, and resident memory on the host.
     pub fn on_host(&self, pid: Pid, t: Timestamp) -> (f32, Bytes) {
-        let (local, _) = self.local(t);
+        let local = self.moment(t).local;
         let Some(actor) = self.performer(pid) else { return (0.0, Bytes::ZERO) };
         let entry = self.entry(actor);
         (flicker(entry.cpu.0, actor.seed ^ 0xc9, local), resident(entry, actor, local))
     }
 
-    /// Whether a process of the story lives at a time.
-    fn lives(actor: &Performer, local: u64) -> bool {
-        local >= actor.begin && actor.end.is_none_or(|end| end.at > local)
+    pub(super) fn is_alive(&self, actor: usize, moment: Moment) -> bool {
+        let in_story = |actor: &Performer| moment.local >= actor.begin && actor.end.is_none_or(|end| end.at > moment.local);
+        self.actors.get(actor).is_some_and(in_story) && !self.is_killed(actor, moment)
     }
 
     /// The host's memory. Unified memory counts in it.
     pub fn host(&self, t: Timestamp) -> HostMemory {
-        let (local, _) = self.local(t);
+        let moment = self.moment(t);
         let node = &self.scenario.file.node;
-        let living = self.actors.iter().filter(|actor| Self::lives(actor, local));
-        let resident: Bytes = living.map(|actor| resident(self.entry(actor), actor, local)).sum();
+        let living = self.actors.iter().enumerate().filter(|(number, _)| self.is_alive(*number, moment));
+        let resident: Bytes = living.map(|(_, actor)| resident(self.entry(actor), actor, moment.local)).sum();
         let unified: Bytes = self
             .places
             .iter()
             .filter(|place| place.device.memory == MemoryKind::Unified)
-            .map(|place| Bytes(self.used_at(place, local)))
+            .map(|place| Bytes(self.used_at(place, moment)))
             .sum();
         let used = node.memory_used.0.saturating_add(resident).saturating_add(unified);
         let swap_used = Bytes(node.swap.0.0 / 50 / 4096 * 4096);
@@ -377,34 +444,36 @@ impl World {
     /// Percent of time in which a device is busy. Not told for cards with MIG instances.
     pub fn utilization(&self, gpu: Gpu, t: Timestamp) -> Option<f32> {
         let place = self.place(gpu)?;
-        let (local, _) = self.local(t);
         let split = place.instance.is_some() || !place.instances.is_empty();
-        (!split).then(|| self.busy(place, local))
+        (!split).then(|| self.busy(place, self.moment(t)))
     }
 
-    fn busy(&self, place: &Place, local: u64) -> f32 {
+    fn busy(&self, place: &Place, moment: Moment) -> f32 {
+        let local = moment.local;
         // Summed from +0: the sum of nothing is −0 otherwise, which a reader sees.
         let own = place
             .held
             .iter()
-            .filter(|held| self.actors.get(held.actor).is_some_and(|actor| Self::lives(actor, local)))
+            .filter(|held| self.is_alive(held.actor, moment))
             .map(|held| flicker(held.track.utilization(local), self.actors[held.actor].seed, local));
-        let inner = place.instances.iter().map(|&n| self.busy(&self.places[n], local));
+        let inner = place.instances.iter().map(|&n| self.busy(&self.places[n], moment));
         own.chain(inner).fold(0.0, |sum: f32, busy| sum + busy).min(100.0).round()
     }
 
     /// °C and W. A card warms and cools within some 20 s.
     pub fn heat(&self, gpu: Gpu, t: Timestamp) -> Option<(f32, f32)> {
         let place = self.places.get(self.place(gpu)?.card as usize)?;
-        let (local, _) = self.local(t);
+        let moment = self.moment(t);
+        // A killed process still warms the card by what it did before.
+        let before = |back: u64| Moment { t: moment.t.saturating_sub(back), local: moment.local.saturating_sub(back), ..moment };
         let (mut sum, mut weight) = (0.0, 0.0);
         for back in 0..6_u64 {
             let share = 0.7_f32.powi(i32::try_from(back).unwrap_or(0));
-            sum += share * self.busy(place, local.saturating_sub(back * 4_000_000));
+            sum += share * self.busy(place, before(back * 4_000_000));
             weight += share;
         }
         let ([cool, hot], [idle, full]) = (place.temperature, place.power);
-        let draw = flicker(self.busy(place, local), u64::from(place.card), local) / 100.0;
+        let draw = flicker(self.busy(place, moment), u64::from(place.card), moment.local) / 100.0;
         Some(((cool + (hot - cool) * sum / weight / 100.0).round(), ((idle + (full - idle) * draw) * 10.0).round() / 10.0))
     }
 
@@ -422,9 +491,10 @@ impl World {
         endings
     }
 
-    /// The status with which a process ended, if its end is part of the story.
-    pub fn status(&self, pid: Pid) -> Option<i32> {
-        self.performer(pid)?.end?.status
+    /// The status with which a process ended by a time, if its end is part of the story; none where it was killed.
+    pub fn status(&self, pid: Pid, t: Timestamp) -> Option<i32> {
+        let number = self.number(pid)?;
+        if self.is_killed(number, self.moment(t)) { None } else { self.actors.get(number)?.end?.status }
     }
 
     /// The faults that strike a call at a time, in the file's order.

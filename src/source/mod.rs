@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
 
-use crate::domain::Timestamp;
+use crate::domain::{Pid, Signaller, Timestamp};
 use crate::sampler::SampleSender;
 
 /// Something that pushes samples until it is stopped. The first sample is a `Header`.
@@ -27,6 +27,8 @@ pub struct SourceHandle {
     pub stop: Arc<AtomicBool>,
     /// The stream's clock: what a sample taken right now would carry. Simulated time for simulations.
     pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// Signals the processes that the source names: only it knows whether its pids are real.
+    pub signaller: Box<dyn Signaller>,
 }
 
 /// What kind of trouble it is, for the exit code.
@@ -50,4 +52,16 @@ pub struct SourceError {
     pub why: String,
     /// What to do; names `vramscope demo` where there is no driver.
     pub fix: String,
+}
+
+impl SourceError {
+    /// A process that does not exist can't be watched.
+    pub fn unwatchable(pid: Pid) -> Self {
+        Self {
+            kind: SourceErrorKind::Setting("pid"),
+            what: format!("there is no process {pid}"),
+            why: "it can't be watched".into(),
+            fix: "Name a process that runs, by its number here (`pgrep -f train.py`); it may hold no memory yet.".into(),
+        }
+    }
 }

@@ -27,6 +27,24 @@ pub enum Action {
     Open,
     /// All cards at once.
     All,
+    /// Pick the selected process or job out, to act on several together.
+    Tag,
+    /// Fold the selected job, or unfold it.
+    Fold,
+    /// How the rows hang together.
+    Tree,
+    /// Show or hide processes that use the card for graphics alone.
+    Graphics,
+    /// Type which processes to show.
+    Filter,
+    /// Mark this moment.
+    Mark,
+    /// Mark this moment with a text.
+    MarkText,
+    /// The finding before, in time.
+    PreviousFinding,
+    /// The finding after, in time.
+    NextFinding,
     /// Choose the column to sort by.
     Sort,
     /// Turn the order round.
@@ -45,6 +63,8 @@ pub enum Action {
     ZoomIn,
     /// Show more time.
     ZoomOut,
+    /// Signal processes.
+    Signal,
     /// The next theme.
     Theme,
     /// Draw everything again.
@@ -111,11 +131,20 @@ pub static ACTIONS: &[ActionInfo] = actions![
     PageDown "page-down" Everywhere ["pgdn"] "" "One page down";
     First "first" Everywhere ["home" "g"] "" "The first row";
     Last "last" Everywhere ["end" "G"] "" "The last row";
-    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Switch the up and down keys between cards and processes";
-    Open "open" Everywhere ["enter"] "large" "Make the timeline large; in a menu, choose";
+    Focus "focus" Dashboard ["tab" "backtab"] "cards/processes" "Switch the up and down keys between cards, processes and findings";
+    Open "open" Everywhere ["enter"] "large" "On a process tell all about it, on a card make the timeline large, on a finding go to its moment; in a menu, choose";
+    PreviousFinding "previous-finding" Dashboard ["["] "" "Go to the finding before, in time";
+    NextFinding "next-finding" Dashboard ["]"] "" "Go to the finding after, in time";
     All "all" Dashboard ["a"] "all cards" "Show all cards at once; again for one";
+    Filter "filter" Dashboard ["/"] "filter" "Show only some processes: words, or user:NAME gpu:0 rel:foreign mem:>2GiB and others (see below)";
     Sort "sort" Dashboard ["s" "f6"] "sort" "Choose the column that processes are sorted by";
     Reverse "reverse" Dashboard ["r"] "" "Turn the order of the processes round";
+    Fold "fold" Dashboard ["o"] "" "Open the selected job to see its processes, or close it; all of them where none is selected";
+    Tree "tree" Dashboard ["t" "f5"] "" "Jobs in one row each; a tree of jobs and parents; every process by itself";
+    Tag "tag" Dashboard ["space"] "" "Tag the selected process or job, to act on several at once; again to take the tag away";
+    Graphics "graphics" Dashboard ["v"] "" "Hide the processes that use a card for graphics alone, or show them";
+    Mark "mark" Dashboard ["m"] "" "Mark this moment: peaks are counted from here on as well";
+    MarkText "mark-text" Dashboard ["M"] "" "Mark this moment with a text";
     Freeze "freeze" Dashboard ["f"] "freeze" "Freeze: stop at this moment and look around; again to go on";
     Earlier "earlier" Dashboard ["left"] "pan" "Earlier: pan into the past; when frozen, move the cursor";
     Later "later" Dashboard ["right"] "" "Later, up to now";
@@ -123,9 +152,10 @@ pub static ACTIONS: &[ActionInfo] = actions![
     MuchLater "much-later" Dashboard ["shift-right"] "" "Later by a whole screen";
     ZoomIn "zoom-in" Dashboard ["+" "="] "zoom" "Show less time, in more detail (down to 10 s)";
     ZoomOut "zoom-out" Dashboard ["-"] "" "Show more time (up to 7 days)";
+    Signal "signal" Dashboard ["K" "f9"] "signal" "Signal the selected process, after a question (end, interrupt, stop …)";
     Theme "theme" Dashboard ["T"] "" "The next theme";
     Redraw "redraw" Everywhere ["ctrl-l"] "" "Draw the whole screen again";
-    Back "back" Everywhere ["esc"] "" "Close what is on top: help, menu, freeze, past, large timeline, all cards. Never quits";
+    Back "back" Everywhere ["esc"] "" "Close what is on top: help, menu, details, filter, freeze, past, large timeline, all cards. Never quits";
     Suspend "suspend" Everywhere ["ctrl-z"] "" "Back to the shell; fg returns";
     Help "help" Dashboard ["?" "h" "f1"] "help" "This list; type to search it";
     Quit "quit" Everywhere ["q" "f10" "ctrl-c"] "quit" "Quit";

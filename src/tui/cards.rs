@@ -255,8 +255,8 @@ fn present(view: &DeviceView) -> Figures {
 ///
 /// Memory is read many times between two process lists, and a history of lists knows only the second (later ten, then
 /// sixty) in which one was read. The used memory that belongs to the list is therefore one of those seen in that span;
-/// the one nearest to the sum of the processes is taken, so that steps of a training run do not pass for memory that
-/// belongs to nobody.
+/// the one nearest to what the processes and nobody held together is taken, so that steps of a training run do not pass for
+/// memory that belongs to nobody.
 fn figures_at(view: &DeviceView, t: Timestamp, now: Timestamp) -> Figures {
     if is_gap(view, t) {
         return Figures { total: view.total().ok(), ..Figures::default() };
@@ -265,6 +265,8 @@ fn figures_at(view: &DeviceView, t: Timestamp, now: Timestamp) -> Figures {
     let reserved = memory.and_then(|memory| memory.reserved);
     let sizes: Vec<(Relation, Bytes)> = holders_at(view, t).map(|(holder, used)| (holder.relation(), used)).collect();
     let others = view.others.at(t).unwrap_or_default();
+    // What the list and the memory read right after it left over. None before the first list, and where sizes are missing.
+    let rest = view.unattributed.at(t);
     let told = !sizes.is_empty() || others > Bytes::ZERO || view.balance.is_some_and(|balance| balance.unattributed.is_some());
     let attributed = sizes.iter().map(|(_, used)| *used).sum::<Bytes>().saturating_add(others);
 
@@ -272,7 +274,10 @@ fn figures_at(view: &DeviceView, t: Timestamp, now: Timestamp) -> Figures {
     let start = Timestamp(t.0 / width.0 * width.0);
     let seen = view.series.span(start, width, start + width);
     let used = match (seen.min(), seen.max()) {
-        (Some(min), Some(max)) if told => Some(attributed.clamp(min, max)),
+        (Some(min), Some(max)) if told => {
+            let sum = rest.map_or(attributed, |rest| attributed.saturating_add(rest));
+            Some(sum.clamp(min, max))
+        }
         _ => view.series.at(t),
     };
     let total = view.total().ok();

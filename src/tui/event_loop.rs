@@ -1,7 +1,9 @@
 //! The only place that waits: for keys, snapshots, signals and the clock.
 
-use std::io;
+use std::future::poll_fn;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -14,10 +16,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::app::App;
 use super::keymap::Key;
 use super::msg::{Effect, Msg};
-use super::options::DashboardOptions;
+use super::options::{AlertOptions, DashboardOptions};
 use super::terminal::Tty;
 use super::theme::Palette;
-use crate::domain::{Period, Snapshot, Timestamp};
+use crate::domain::{Period, SampleBody, Signaller, Snapshot, Timestamp};
 
 /// The shortest time between two frames after keys and movement.
 const MOTION: Duration = Duration::from_millis(33);
@@ -72,19 +74,38 @@ enum Want {
     Motion,
 }
 
+/// What the dashboard does beyond the screen: given by who puts the parts together.
+pub struct Hands {
+    /// Puts what the user did into the stream.
+    pub tell: Box<dyn Fn(SampleBody)>,
+    /// Signals processes.
+    pub signaller: Box<dyn Signaller>,
+}
+
 /// Runs the dashboard until the user leaves, a signal ends it, or `failed` says that the source can't be used (pass
 /// [`std::future::pending`] where it can't fail). `now` is the stream's clock.
 pub async fn run<E>(
     options: DashboardOptions,
     snapshots: watch::Receiver<Arc<Snapshot>>,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    hands: Hands,
     failed: impl Future<Output = E>,
 ) -> Result<Outcome<E>, TuiError> {
     let signals = Signals::new().map_err(TuiError::Signals)?;
     let resumed = signal(SignalKind::from_raw(CONTINUE)).map_err(TuiError::Signals)?;
     let tty = Tty::enter(options.mouse, options.palette != Palette::None).map_err(TuiError::Tty)?;
-    let mut dashboard =
-        Dashboard { app: App::new(options), tty, snapshots, now, want: Want::Motion, titled: false, measured: None };
+    let alerts = options.alerts.clone();
+    let mut dashboard = Dashboard {
+        app: App::new(options),
+        tty,
+        snapshots,
+        now,
+        hands,
+        want: Want::Motion,
+        titled: false,
+        alerts,
+        measured: None,
+    };
     let last = dashboard.draw().map_err(TuiError::Tty)?;
     // Made after the first frame: it starts a thread.
     let mut input = Input::start();
@@ -100,8 +121,10 @@ struct Dashboard {
     tty: Tty,
     snapshots: watch::Receiver<Arc<Snapshot>>,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    hands: Hands,
     want: Want,
     titled: bool,
+    alerts: AlertOptions,
     /// When the size of the screen was asked for; none where it may have changed. A change is told by an event, but not
     /// while nobody listens yet.
     measured: Option<Instant>,
@@ -119,9 +142,13 @@ impl Input {
     fn start() -> Self {
         // Unbounded, and still no more than a person types: the loop empties it at every turn.
         let (sender, events) = mpsc::unbounded_channel();
+        let on_tty = io::stdin().is_terminal();
         let task = tokio::spawn(async move {
             let mut stream = EventStream::new();
-            while let Some(event) = stream.next().await {
+            // crossterm 0.29 reads a tty that is gone over and over, and never comes back to the loop.
+            while let Some(event) =
+                poll_fn(|context| if on_tty && is_hung_up() { Poll::Ready(None) } else { stream.poll_next_unpin(context) }).await
+            {
                 if sender.send(event).is_err() {
                     break;
                 }
@@ -138,6 +165,14 @@ impl Input {
             let _ = task.await;
         }
     }
+}
+
+/// Whether the other end of the tty is gone.
+fn is_hung_up() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = io::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
+    poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok() && fds[0].revents().contains(PollFlags::HUP)
 }
 
 impl Dashboard {
@@ -166,10 +201,11 @@ impl Dashboard {
                     self.resume()?;
                 }
                 event = input.events.recv() => {
+                    let Some(event) = event else { return Ok(Outcome::Signal(SignalKind::hangup().as_raw_value())) };
                     let mut effect = self.take(event)?;
                     // All that has come in meanwhile: only the last picture of it is drawn.
                     while effect.is_none() && let Ok(event) = input.events.try_recv() {
-                        effect = self.take(Some(event))?;
+                        effect = self.take(event)?;
                     }
                     match effect {
                         Some(Effect::Quit) => return Ok(Outcome::Quit),
@@ -182,6 +218,15 @@ impl Dashboard {
                             let _ = timeout(SIGNALLED, resumed.recv()).await;
                             self.resume()?;
                             *input = Input::start();
+                        }
+                        Some(Effect::Mark(text)) => (self.hands.tell)(SampleBody::Mark(text)),
+                        Some(Effect::Hold(targets)) => {
+                            let answers = self.hands.signaller.hold(&targets);
+                            self.app.update(Msg::Held(answers));
+                        }
+                        Some(Effect::Signal(signal)) => {
+                            let answers = self.hands.signaller.signal(signal);
+                            self.app.update(Msg::Signalled(signal, answers));
                         }
                         None => {}
                     }
@@ -226,6 +271,7 @@ impl Dashboard {
             self.tty.title(&format!("vramscope: {host}{simulated}"))?;
             self.titled = true;
         }
+        self.alert(&snapshot)?;
         self.app.update(Msg::Snapshot(snapshot));
         self.app.update(Msg::Tick((self.now)()));
         self.want = Want::Clock;
@@ -238,9 +284,21 @@ impl Dashboard {
         Ok(Instant::now())
     }
 
+    /// Tells who does not look at the screen of risks that are news, freeze or not.
+    fn alert(&mut self, snapshot: &Snapshot) -> io::Result<()> {
+        let risks = snapshot.devices.iter().filter_map(|view| view.risk.as_ref()).chain(snapshot.job_risks.iter());
+        for risk in risks {
+            if self.alerts.alerter.takes(risk) {
+                let text = format!("{}: {}", risk.level, risk.reason);
+                self.tty.alert(self.alerts.bell, self.alerts.notification, &text)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Takes an event of the terminal.
-    fn take(&mut self, event: Option<io::Result<Event>>) -> Result<Option<Effect>, TuiError> {
-        let event = event.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into())).map_err(TuiError::Input)?;
+    fn take(&mut self, event: io::Result<Event>) -> Result<Option<Effect>, TuiError> {
+        let event = event.map_err(TuiError::Input)?;
         let msg = match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => Msg::Key(Key::of(&key)),
             Event::Mouse(mouse) => match mouse.kind {
@@ -249,6 +307,7 @@ impl Dashboard {
                 MouseEventKind::ScrollDown => Msg::Wheel(mouse.column, mouse.row, true),
                 _ => return Ok(None),
             },
+            Event::Paste(text) => Msg::Paste(text),
             Event::Resize(..) => {
                 self.measured = None;
                 self.want = Want::Motion;

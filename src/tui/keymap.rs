@@ -141,6 +141,11 @@ impl Keymap {
     pub fn keys(&self, action: Action) -> impl Iterator<Item = Key> + '_ {
         self.keys.iter().filter(move |(known, _)| *known == action).map(|(_, key)| *key)
     }
+
+    /// The first key of each of some actions, side by side.
+    pub fn shown(&self, actions: &[Action]) -> String {
+        actions.iter().filter_map(|action| self.keys(*action).next()).map(|key| key.to_string()).collect()
+    }
 }
 
 impl Default for Keymap {

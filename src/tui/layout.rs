@@ -8,7 +8,7 @@
 //! devices                   devices
 //! host                      timeline, where there is room
 //! timeline                  status
-//! processes
+//! processes | findings
 //! status
 //! ```
 
@@ -17,6 +17,9 @@ use strum::EnumCount;
 
 use super::look::{Layer, Look, Selection};
 use super::panels::PanelId;
+
+/// From this width on the findings stand beside the processes.
+const BESIDE: u16 = 110;
 
 /// The place of each panel; an empty one is not shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,9 +36,22 @@ impl Layout {
         } else {
             layout.full(area, look, cards, rows);
         }
+        if look.details {
+            layout.details(area);
+        }
+        if look.prompt.is_some() {
+            let status = layout.0[PanelId::Status as usize];
+            let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+            layout.0[PanelId::Prompt as usize] = if status.is_empty() { last } else { Rect { height: 1, ..status } };
+        }
         match look.layer {
             Some(Layer::Help) => layout.0[PanelId::Help as usize] = area,
             Some(Layer::Sort) => layout.0[PanelId::Sort as usize] = centred(area, 64, super::columns::COLUMNS.len() as u16 + 2),
+            Some(Layer::Signal) => {
+                let height = look.aim.as_ref().map_or(0, super::panels::signal::height);
+                layout.0[PanelId::Signal as usize] = centred(area, 78, height);
+            }
+            Some(Layer::Finding) => layout.0[PanelId::Finding as usize] = layout.below_the_timeline(area),
             None => {}
         }
         layout
@@ -44,6 +60,14 @@ impl Layout {
     /// Where a panel stands.
     pub fn place(&self, id: PanelId) -> Rect {
         self.0[id as usize]
+    }
+
+    /// What lies below the timeline, so that it stays in sight, or the whole screen where that is too little.
+    fn below_the_timeline(&self, area: Rect) -> Rect {
+        let timeline = self.place(PanelId::Timeline);
+        let status = self.place(PanelId::Status);
+        let below = Rect { y: timeline.bottom(), height: status.y.saturating_sub(timeline.bottom()), ..area };
+        if !timeline.is_empty() && below.height >= 12 { below } else { area }
     }
 
     fn full(&mut self, area: Rect, look: &Look, cards: usize, rows_of_table: usize) {
@@ -66,7 +90,10 @@ impl Layout {
         let rest = rows.left();
         // The timeline is the instrument and gets most, and all that the table (with its title, its heads and a row to
         // breathe) does not need; a title, an axis and six rows in between are the least.
-        let table = u16::try_from(rows_of_table).unwrap_or(u16::MAX).saturating_add(3 + u16::from(roomy));
+        // Findings beside the table need room for three or four, also where the table is short.
+        let beside = area.width >= BESIDE;
+        let least = if beside && roomy { 6 } else { 0 };
+        let table = u16::try_from(rows_of_table).unwrap_or(u16::MAX).max(least).saturating_add(3 + u16::from(roomy));
         let timeline = if look.large {
             rest
         } else {
@@ -77,7 +104,37 @@ impl Layout {
         if roomy && !look.large {
             rows.take(1);
         }
-        self.0[PanelId::Processes as usize] = rows.take(rows.left());
+        let lower = rows.take(rows.left());
+        // The table's last column is free text: it gives room, and the findings stand beside their timeline's holders.
+        let beside = if beside { (area.width * 9 / 20).min(90) } else { 0 };
+        self.0[PanelId::Processes as usize] = Rect { width: lower.width.saturating_sub(beside), ..lower };
+        if beside > 0 {
+            self.0[PanelId::Findings as usize] = Rect { x: lower.right() - beside + 2, width: beside - 2, ..lower };
+        }
+    }
+
+    /// The details take what lies between the answer and the status; where there is room, the cards stay above.
+    fn details(&mut self, area: Rect) {
+        let (cards, status) = (self.place(PanelId::Devices), self.place(PanelId::Status));
+        let answer = self.place(PanelId::Answer);
+        let bottom = if status.is_empty() { area.bottom() } else { status.y };
+        let top = if cards.is_empty() {
+            area.y
+        } else if area.height >= 36 {
+            cards.bottom()
+        } else {
+            answer.bottom()
+        };
+        if bottom <= top {
+            return;
+        }
+        for id in [PanelId::Timeline, PanelId::Multiples, PanelId::Processes, PanelId::Findings, PanelId::Host] {
+            self.0[id as usize] = Rect::default();
+        }
+        if top < cards.bottom() {
+            self.0[PanelId::Devices as usize] = Rect::default();
+        }
+        self.0[PanelId::Details as usize] = Rect { y: top, height: bottom - top, ..area };
     }
 
     fn small(&mut self, area: Rect, look: &Look, cards: usize) {

@@ -1,5 +1,12 @@
 //! What the user looks at: the part of the state on which several panels must agree.
 
+use std::collections::BTreeSet;
+
+use super::aim::Aim;
+use super::filter::Filter;
+use super::msg::Effect;
+use super::prompt::Prompt;
+use super::tags::Tags;
 use crate::domain::{DeviceId, Gpu, Period, ProcessKey, Timestamp};
 
 /// Which list the arrows move in.
@@ -10,6 +17,8 @@ pub enum Focus {
     Devices,
     /// The processes.
     Processes,
+    /// What was seen.
+    Findings,
 }
 
 /// Which card is selected.
@@ -29,10 +38,24 @@ pub enum Selection {
 pub enum RowKey {
     /// A process on a device.
     Holder(Gpu, ProcessKey),
+    /// A job, by its leader: one row for all its processes.
+    Job(ProcessKey),
     /// Memory of no process on a device.
     Unattributed(Gpu),
     /// Processes without a history of their own on a device.
     Others(Gpu),
+}
+
+/// How the rows of the process table hang together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// The processes of a job in one row, which folds.
+    #[default]
+    Jobs,
+    /// All jobs unfolded, and processes below their parents.
+    Tree,
+    /// Every process by itself.
+    None,
 }
 
 /// The spans of time that a timeline can show, and what they are called.
@@ -62,6 +85,10 @@ pub enum Layer {
     Help,
     /// What to sort by.
     Sort,
+    /// Which signal to send.
+    Signal,
+    /// One finding in full.
+    Finding,
 }
 
 /// What all panels agree on.
@@ -77,6 +104,22 @@ pub struct Look {
     pub note: Option<String>,
     /// Which process; none until one is chosen.
     pub row: Option<RowKey>,
+    /// The finding that was selected or jumped to last, by its number.
+    pub finding: Option<u32>,
+    /// The processes that are picked out to act on together.
+    pub tags: Tags,
+    /// How the rows of the process table hang together.
+    pub grouping: Grouping,
+    /// The jobs that are unfolded, by their leader.
+    pub unfolded: BTreeSet<ProcessKey>,
+    /// Which processes the table shows.
+    pub filter: Filter,
+    /// Whether processes that use a card for graphics alone are shown.
+    pub graphics: bool,
+    /// The line that is being typed.
+    pub prompt: Option<Prompt>,
+    /// The selected row is told in full.
+    pub details: bool,
     /// Index into [`SPANS`].
     span: usize,
     /// The right end of the timeline; none follows now.
@@ -91,12 +134,16 @@ pub struct Look {
     pub descending: bool,
     /// What lies on top of the dashboard.
     pub layer: Option<Layer>,
+    /// What the signal menu is aimed at.
+    pub aim: Option<Aim>,
+    /// What a panel asks of the event loop; the app passes it on.
+    pub wish: Option<Effect>,
 }
 
 impl Look {
     /// Two minutes, following now.
     pub fn new() -> Self {
-        Self { span: 3, sort: super::columns::BY_MEMORY, descending: true, ..Self::default() }
+        Self { span: 3, sort: super::columns::BY_MEMORY, descending: true, graphics: true, ..Self::default() }
     }
 
     /// The time that the timeline shows.
@@ -107,6 +154,19 @@ impl Look {
     /// What that time is called.
     pub fn span_name(&self) -> &'static str {
         SPANS[self.span].1
+    }
+
+    /// The time that is in sight, up to the cursor where one stands; `now` is the newest moment there is.
+    pub fn window(&self, now: Timestamp) -> (Timestamp, Timestamp) {
+        let end = self.end.unwrap_or(now);
+        (end.back(self.span()), self.cursor.map_or(end, |cursor| cursor.min(end)))
+    }
+
+    /// What the length of that time is called, without blanks: `5min`.
+    pub fn span_short(&self) -> String {
+        let name = self.span_name();
+        // The unit's first letter, but for days.
+        name.split_once(' ').map_or(name.to_owned(), |(number, unit)| format!("{number}{}", unit.get(..1).unwrap_or(unit)))
     }
 
     /// Shows less time; the cursor, or else the right end, stays where it is.
@@ -150,6 +210,14 @@ impl Look {
     pub fn freeze(&mut self, at: Timestamp, limit: Timestamp) {
         self.cursor = Some(at.min(limit));
         self.end = Some(self.end.unwrap_or(limit));
+    }
+
+    /// Brings a moment into sight, with a quarter of the picture after it where there is as much.
+    pub fn show(&mut self, at: Timestamp, limit: Timestamp) {
+        let end = self.end.unwrap_or(limit);
+        if at > end || at < end.back(self.span()) {
+            self.end = Some((at + Period(self.span().0 / 4)).min(limit));
+        }
     }
 
     /// Sorts by a column; again by the same turns the order round.

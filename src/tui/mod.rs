@@ -6,17 +6,24 @@
 //! card, which process, which moment) is the [`Look`]. [`widgets`] know cells and bytes, and nothing of the app.
 
 pub mod action;
+pub mod aim;
 pub mod app;
 pub mod cards;
 pub mod columns;
 pub mod event_loop;
+pub mod filter;
+pub mod grown;
 pub mod keymap;
 pub mod layout;
 pub mod look;
 pub mod msg;
 pub mod options;
 pub mod panels;
+pub mod prompt;
 pub mod rows;
+pub mod seen;
+pub mod subject;
+pub mod tags;
 pub mod terminal;
 pub mod theme;
 pub mod wallclock;
@@ -24,8 +31,8 @@ pub mod widgets;
 pub mod world;
 
 pub use app::App;
-pub use event_loop::{Outcome, TuiError, run};
+pub use event_loop::{Hands, Outcome, TuiError, run};
 pub use look::Look;
 pub use msg::{Effect, Msg};
-pub use options::DashboardOptions;
+pub use options::{AlertOptions, CudaView, DashboardOptions};
 pub use theme::{Palette, THEMES, Theme};

@@ -17,6 +17,9 @@ use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, S
 use ratatui::crossterm::{execute, queue};
 use ratatui::layout::Rect;
 
+use crate::config::Notification;
+use crate::domain::text::clean;
+
 /// Whether the screen is ours.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// The thread that draws.
@@ -25,6 +28,9 @@ static UI_THREAD: OnceLock<ThreadId> = OnceLock::new();
 /// Buttons and wheel in the SGR encoding. Without motion: crossterm's own command asks for every move of the pointer.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
+/// Pasted text comes marked as such: its letters are no keys.
+const PASTE_ON: &str = "\x1b[?2004h";
+const PASTE_OFF: &str = "\x1b[?2004l";
 /// Keeps and brings back the window's title where the terminal has a stack of them.
 const TITLE_PUSH: &str = "\x1b[22;2t";
 const TITLE_POP: &str = "\x1b[23;2t";
@@ -105,6 +111,20 @@ impl Tty {
         queue!(self.terminal.backend_mut(), SetTitle(title))
     }
 
+    /// Rings the bell and asks for a notification.
+    pub fn alert(&mut self, bell: bool, notification: Option<Notification>, text: &str) -> io::Result<()> {
+        // What a process calls itself is in it.
+        let text = clean(text, 200);
+        let frame = self.terminal.backend_mut();
+        match notification {
+            Some(Notification::Osc9) => write!(frame, "\x1b]9;vramscope: {text}\x1b\\")?,
+            // The title and the text are parted by a semicolon.
+            Some(Notification::Osc777) => write!(frame, "\x1b]777;notify;vramscope;{}\x1b\\", text.replace(';', ","))?,
+            None => {}
+        }
+        if bell { frame.write_all(b"\x07") } else { Ok(()) }
+    }
+
     /// Gives the screen back and stops the process group, as the shell's job control expects of Ctrl-Z. Returns when it
     /// was continued; in a group that nobody could continue the system does not stop it. Take the screen again with
     /// [`Tty::resume`].
@@ -136,6 +156,7 @@ fn take(mouse: bool) -> io::Result<()> {
     let result = out
         .write_all(TITLE_PUSH.as_bytes())
         .and_then(|()| execute!(out, EnterAlternateScreen, Hide))
+        .and_then(|()| out.write_all(PASTE_ON.as_bytes()))
         .and_then(|()| if mouse { out.write_all(MOUSE_ON.as_bytes()) } else { Ok(()) })
         .and_then(|()| out.flush());
     drop(out);
@@ -163,6 +184,7 @@ pub fn leave() {
         let mut out = io::stdout().lock();
         let _ = out.write_all(SYNC_OFF);
         let _ = out.write_all(MOUSE_OFF.as_bytes());
+        let _ = out.write_all(PASTE_OFF.as_bytes());
         let _ = execute!(out, LeaveAlternateScreen, Show);
         let _ = out.write_all(TITLE_POP.as_bytes());
         let _ = out.flush();

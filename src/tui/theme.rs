@@ -25,6 +25,12 @@ pub enum Role {
     Alert,
     /// Something to know.
     Notice,
+    /// A risk to watch.
+    RiskWatch,
+    /// A high risk.
+    RiskHigh,
+    /// A critical risk.
+    RiskCritical,
     /// Memory of the watched job.
     Job,
     /// Memory of my other processes.

@@ -42,6 +42,13 @@ impl WallClock {
         format!("{:02}:{:02}:{:02}", s / 3_600, s / 60 % 60, s % 60)
     }
 
+    /// A point of the wall clock: `14:03:22`, with its date where that is another than that of `now`.
+    pub fn date_and_time(self, at: Wall, now: Timestamp) -> String {
+        let local = at.0.div_euclid(1_000_000).saturating_add(self.offset_s);
+        let day = if local.div_euclid(86_400) == self.local(now).div_euclid(86_400) { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S" };
+        jiff::Timestamp::from_second(local).map_or_else(|_| "at an unknown time".to_owned(), |at| at.strftime(day).to_string())
+    }
+
     /// The smallest round step of at least `least`.
     pub fn step(least: Period) -> Period {
         let least = i64::try_from(least.0.div_ceil(1_000_000)).unwrap_or(i64::MAX);
@@ -94,6 +101,9 @@ mod tests {
         let zone = TimeZone::fixed(jiff::tz::Offset::from_seconds(19_800).expect("a legal offset"));
         let clock = WallClock::new(created, &zone, Timestamp::ZERO);
         assert_eq!(clock.time(Timestamp::ZERO), "19:30:00");
+        assert_eq!(clock.date_and_time(created, Timestamp::secs(60)), "19:30:00");
+        assert_eq!(clock.date_and_time(created, Timestamp::secs(86_400)), "2026-11-30 19:30:00");
+        assert_eq!(clock.date_and_time(Wall(i64::MAX), Timestamp::ZERO), "at an unknown time");
         let ticks: Vec<_> = clock.ticks(Timestamp::ZERO, Timestamp::secs(70), Period::secs(30)).collect();
         assert_eq!(ticks, [(Timestamp(29_500_000), "19:30:30".into()), (Timestamp(59_500_000), "19:31:00".into())]);
         let hours: Vec<_> = clock.ticks(Timestamp::ZERO, Timestamp::secs(86_400), Period::secs(21_600)).map(|t| t.1).collect();

@@ -1,13 +1,21 @@
 //! What panels see: the snapshot and everything that is worked out from it once per frame.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use super::cards::Card;
+use super::grown::Grown;
 use super::keymap::Keymap;
-use super::look::{Look, Selection};
+use super::look::{Grouping, Look, Selection};
 use super::options::DashboardOptions;
+use super::rows::{self, Table};
 use super::theme::{Role, Styles};
 use super::wallclock::WallClock;
 use super::widgets::glyphs::{ASCII, Glyphs, UNICODE};
-use crate::domain::{Bytes, DeviceId, DeviceState, Gpu, HolderView, Snapshot, Timestamp};
+use crate::domain::command::title;
+use crate::domain::{Bytes, DeviceId, DeviceState, Gpu, HolderView, JobView, ProcessKey, Snapshot, Timestamp};
 use ratatui::style::Style;
 
 /// The world at the moment looked at.
@@ -34,6 +42,14 @@ pub struct World<'a> {
     pub keymap: &'a Keymap,
     /// Whether the host has a row of its own on this screen.
     pub has_host_row: bool,
+    /// The time that the timeline shows, up to the moment looked at.
+    pub window: (Timestamp, Timestamp),
+    /// What the length of that time is called.
+    pub window_name: String,
+    jobs: OnceCell<BTreeMap<ProcessKey, Arc<JobView>>>,
+    /// By card.
+    grown: Vec<OnceCell<Option<Grown>>>,
+    table: OnceCell<Table<'a>>,
 }
 
 impl<'a> World<'a> {
@@ -50,8 +66,14 @@ impl<'a> World<'a> {
         let clock = snapshot.header.as_ref().map(|header| WallClock::new(header.created, &options.timezone, now));
         let glyphs = if options.ascii { &ASCII } else { &UNICODE };
         let cards = Card::all(snapshot, past, now);
+        let grown = cards.iter().map(|_| OnceCell::new()).collect();
         Self {
             snapshot,
+            window: look.window(now),
+            window_name: look.span_short(),
+            jobs: OnceCell::new(),
+            grown,
+            table: OnceCell::new(),
             now,
             clock_now: clock_now.max(snapshot.at),
             past,
@@ -65,9 +87,39 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The most rows that the process table has for any one card: its holders and what is unattributed.
-    pub fn table_rows(&self) -> usize {
-        self.cards.iter().map(|card| card.view.holders.as_ref().map_or(0, |list| list.len()) + 1).max().unwrap_or(1)
+    /// The jobs of the moment looked at, by their leader.
+    pub fn jobs(&self) -> &BTreeMap<ProcessKey, Arc<JobView>> {
+        self.jobs.get_or_init(|| rows::jobs(self.snapshot, self.past))
+    }
+
+    /// What changed on a card over the time in sight.
+    pub fn grown(&self, gpu: Gpu) -> Option<&Grown> {
+        let at = self.cards.iter().position(|card| card.gpu() == gpu)?;
+        let (from, to) = self.window;
+        self.grown[at].get_or_init(|| Grown::of(self.cards[at].view, from, to)).as_ref()
+    }
+
+    /// The process table as `look` asks for it; that of the first call, since one world is looked at in one way.
+    pub fn table(&self, look: &Look) -> &Table<'a> {
+        self.table.get_or_init(|| rows::table(self, look))
+    }
+
+    /// The most rows that the process table has for any one card: its holders, the processes of a folded job as one, and
+    /// what is unattributed.
+    pub fn table_rows(&self, look: &Look) -> usize {
+        let of = |card: &Card<'_>| {
+            let Ok(list) = &card.view.holders else { return 0 };
+            if look.grouping != Grouping::Jobs {
+                return list.len();
+            }
+            let mut folded: BTreeMap<ProcessKey, usize> = BTreeMap::new();
+            for leader in list.iter().filter_map(|holder| Some(holder.process.as_ref()?.job.as_ref()?.leader)) {
+                *folded.entry(leader).or_default() += 1;
+            }
+            let hidden = |(leader, members): (&ProcessKey, &usize)| if look.unfolded.contains(leader) { 0 } else { members - 1 };
+            list.len() - folded.iter().map(hidden).sum::<usize>()
+        };
+        self.cards.iter().map(|card| of(card) + 1).max().unwrap_or(1)
     }
 
     /// The style of a role.
@@ -123,84 +175,12 @@ impl<'a> World<'a> {
 }
 
 /// The short name of a process: the script of an interpreter, else the program without its path.
-pub fn short_name(holder: &HolderView) -> String {
-    let Some(command) = holder.process.as_ref().and_then(|process| process.command.as_ref().ok()) else {
-        return "unknown process".to_owned();
-    };
-    let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let mut words = command.split_whitespace();
-    let program = base(words.next().unwrap_or_default());
-    let script = if program.starts_with("python") {
-        let mut module = false;
-        words
-            .find(|word| {
-                module |= *word == "-m";
-                !word.starts_with('-')
-            })
-            .map(|word| if module { short_module(word).to_owned() } else { base(word) })
-    } else if LAUNCHERS.contains(&program.as_str()) {
-        // Their options take values: only the ending tells the script.
-        words.find(|word| std::path::Path::new(word).extension().is_some_and(|ending| ending == "py")).map(base)
-    } else {
-        None
-    };
-    script.unwrap_or_else(|| if program.is_empty() { command.to_string() } else { program })
-}
-
-/// Programs that start a script of the user's.
-const LAUNCHERS: [&str; 5] = ["torchrun", "accelerate", "deepspeed", "mpirun", "srun"];
-
-/// A module's name, or only its package where it is long: `vllm` of `vllm.entrypoints.openai.api_server`.
-fn short_module(name: &str) -> &str {
-    if name.len() > 20 { name.split('.').next().unwrap_or(name) } else { name }
+pub fn short_name(holder: &HolderView) -> Cow<'_, str> {
+    let command = holder.process.as_ref().and_then(|process| process.command.as_ref().ok());
+    command.map_or(Cow::Borrowed("unknown process"), |command| title(command))
 }
 
 /// Three digits of a size in GiB, or the word for what is missing.
 pub fn gib(size: Option<Bytes>) -> String {
     size.map_or_else(|| "N/A".to_owned(), |size| crate::domain::bytes::three_digits(size.as_gib()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::domain::{Holder, HolderKind, Missing, Pid, Process, ProcessKey, Relation};
-
-    #[test]
-    fn processes_are_called_by_what_they_run() {
-        for (command, name) in [
-            ("/usr/bin/python3 -u /home/x/train.py --bs 64", "train.py"),
-            ("python -m torch.distributed.run train.py", "torch"),
-            ("python -m ipykernel_launcher -f x.json", "ipykernel_launcher"),
-            ("torchrun --nproc-per-node 2 /x/train.py", "train.py"),
-            ("/usr/lib/xorg/Xorg vt2", "Xorg"),
-            ("python3", "python3"),
-        ] {
-            let process = Process {
-                key: ProcessKey { pid: Pid(1), start: None },
-                started: Err(Missing::Pending),
-                ppid: Err(Missing::Pending),
-                user: Err(Missing::Pending),
-                uid: Err(Missing::Pending),
-                relation: Relation::Mine,
-                command: Ok(command.into()),
-                container: None,
-                job: None,
-                details: None,
-            };
-            let holder = HolderView {
-                key: process.key,
-                holder: Holder { pid: Pid(1), used: Err(Missing::Pending), kind: HolderKind::C, instance: None },
-                process: Some(Arc::new(process)),
-                usage: None,
-                peak: None,
-                peak_since_mark: None,
-                series: None,
-                first_seen: Timestamp::ZERO,
-                gone_at: None,
-            };
-            assert_eq!(short_name(&holder), name);
-        }
-    }
 }

@@ -13,10 +13,11 @@ pub const FAULTY: &[(&str, &str)] = &[
     ("five-field", include_str!("../fixtures/scenarios/five-field.toml")),
 ];
 
-/// A scenario by the name of a built-in or a test's one, compiled.
+/// A scenario by the name of a built-in or a test's one, or by its text, compiled.
 pub fn world(name: &str) -> Arc<World> {
     let scenario = match FAULTY.iter().find(|(id, _)| *id == name) {
         Some((id, text)) => Scenario::parse(id, text),
+        None if name.contains('\n') => Scenario::parse("text", name),
         None => Scenario::load(name),
     };
     let known: Vec<&str> = SCENARIOS.iter().map(|builtin| builtin.id).collect();

@@ -1,9 +1,19 @@
 //! The machine itself: its memory, and who the processes are that the driver names by number.
 
+pub mod container;
+pub mod details;
+pub mod kin;
 pub mod memory;
+pub mod namespace;
+pub mod nodes;
+pub mod origin;
 pub mod people;
 pub mod procfs;
+pub mod root;
+pub mod signals;
 pub mod users;
+pub mod watch;
+pub mod who;
 
 use std::sync::Arc;
 

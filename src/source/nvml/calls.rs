@@ -24,6 +24,8 @@ pub enum Call {
     Name,
     /// PCI facts.
     Pci,
+    /// The number of its node.
+    Minor,
     /// The NUMA node of the device's memory.
     NumaNode,
     /// How the device translates addresses.
@@ -58,6 +60,10 @@ pub enum Call {
     Power,
     /// Load of each process.
     ProcessUtilization,
+    /// Whether the driver keeps accounts of processes.
+    AccountingMode,
+    /// A process's account.
+    AccountingStats,
     /// Whether the device is cut into instances.
     MigMode,
     /// How many instances there can be.
@@ -82,6 +88,7 @@ pub const NAMES: &[&str] = &[
     "nvmlDeviceGetIndex",
     "nvmlDeviceGetName",
     "nvmlDeviceGetPciInfo_v3",
+    "nvmlDeviceGetMinorNumber",
     "nvmlDeviceGetNumaNodeId",
     "nvmlDeviceGetAddressingMode",
     "nvmlDeviceGetMemoryInfo_v2",
@@ -99,6 +106,8 @@ pub const NAMES: &[&str] = &[
     "nvmlDeviceGetTemperature",
     "nvmlDeviceGetPowerUsage",
     "nvmlDeviceGetProcessUtilization",
+    "nvmlDeviceGetAccountingMode",
+    "nvmlDeviceGetAccountingStats",
     "nvmlDeviceGetMigMode",
     "nvmlDeviceGetMaxMigDeviceCount",
     "nvmlDeviceGetMigDeviceHandleByIndex",
@@ -125,7 +134,9 @@ mod tests {
             (Call::MemoryV2, "nvmlDeviceGetMemoryInfo_v2"),
             (Call::ComputeV3, "nvmlDeviceGetComputeRunningProcesses_v3"),
             (Call::GraphicsV1, "nvmlDeviceGetGraphicsRunningProcesses"),
+            (Call::Minor, "nvmlDeviceGetMinorNumber"),
             (Call::Power, "nvmlDeviceGetPowerUsage"),
+            (Call::AccountingStats, "nvmlDeviceGetAccountingStats"),
             (Call::ComputeInstanceId, "nvmlDeviceGetComputeInstanceId"),
         ] {
             assert_eq!(call.name(), name);

@@ -50,6 +50,8 @@ pub struct Card {
     instances_stale: AtomicBool,
     /// When the instances were looked at.
     instances_at: AtomicU64,
+    /// The number of its node, `/dev/nvidiaN`, which is not its index; that of its GPU for an instance.
+    minor: AtomicU64,
     /// Its instances.
     pub instances: Mutex<Vec<Instance>>,
     facts: Mutex<Arc<domain::Device>>,
@@ -94,6 +96,7 @@ impl Card {
             ill: AtomicBool::new(false),
             instances_stale: AtomicBool::new(false),
             instances_at: AtomicU64::new(NEVER),
+            minor: AtomicU64::new(NEVER),
             instances: Mutex::default(),
             facts: Mutex::new(Arc::new(facts)),
             introduced: AtomicBool::new(false),
@@ -126,6 +129,16 @@ impl Card {
             self.studio.send(self.studio.clock.now(), SampleBody::Device(self.facts()));
         }
         first
+    }
+
+    /// The number of its node, once known.
+    pub fn minor(&self) -> Option<u32> {
+        u32::try_from(self.minor.load(Ordering::Acquire)).ok()
+    }
+
+    /// The number of its node became known.
+    pub fn set_minor(&self, minor: u32) {
+        self.minor.store(u64::from(minor), Ordering::Release);
     }
 
     /// Whether it was found at least once.

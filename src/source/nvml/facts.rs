@@ -70,6 +70,9 @@ pub fn read(caller: &mut Caller, handle: &Handle, card: &Card) -> Result<domain:
     let kind = memory_kind(caller, handle, &memory);
     if !instance {
         read_mig(caller, handle, card);
+        if let Ok(minor) = caller.call(Call::Minor as u8, || handle.minor_number()) {
+            card.set_minor(minor);
+        }
     }
     let total = match (kind, memory) {
         (MemoryKind::Unified, _) => Err(Missing::Unsupported("the memory is the system's".into())),

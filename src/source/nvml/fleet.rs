@@ -11,9 +11,11 @@ use super::card::{Card, lock};
 use super::fault::Fault;
 use super::memory::MemoryProbe;
 use super::processes::ProcessProbe;
-use crate::domain::{Gpu, Health, MemoryKind, Period, ProbeKind, SampleBody};
+use crate::domain::{DeviceId, Gpu, Health, MemoryKind, Period, ProbeKind, SampleBody};
 use crate::sampler::{Beat, Caller, Pacing, Studio, Watchdog, worker};
 use crate::source::host::people::People;
+use crate::source::host::who::Cards;
+use crate::source::selection::Seen;
 
 /// Memory is read this often while something goes on.
 const FASTEST: Period = Period::millis(50);
@@ -32,12 +34,15 @@ pub struct Fleet {
     pub watchdog: Watchdog,
     /// The processes met.
     pub people: Arc<People>,
+    /// What the search for open nodes needs to know.
+    pub cards: Arc<Cards>,
     memory_interval: Option<Period>,
     process_interval: Period,
     driver: Mutex<Arc<str>>,
     next_key: AtomicU32,
     attached: Sender<(Gpu, Result<(), Fault>)>,
     open: AtomicBool,
+    seen: Seen,
 }
 
 impl Fleet {
@@ -46,7 +51,7 @@ impl Fleet {
         nvml: &'static Nvml,
         studio: Studio,
         watchdog: Watchdog,
-        people: Arc<People>,
+        (people, cards): (Arc<People>, Arc<Cards>),
         intervals: (Option<Period>, Period),
         count: u32,
         attached: Sender<(Gpu, Result<(), Fault>)>,
@@ -59,13 +64,25 @@ impl Fleet {
             studio,
             watchdog,
             people,
+            cards,
             memory_interval,
             process_interval,
             driver,
             next_key,
             attached,
             open: AtomicBool::new(false),
+            seen: Seen::default(),
         }
+    }
+
+    /// The same with these instances alone.
+    pub fn showing(self, seen: Seen) -> Self {
+        Self { seen, ..self }
+    }
+
+    /// Whether an instance is wanted.
+    pub fn shows(&self, instance: &DeviceId, of: &DeviceId) -> bool {
+        self.seen.has_instance(instance, of)
     }
 
     /// The driver's version.
@@ -135,8 +152,11 @@ impl Fleet {
         if card.lists_read.swap(true, Ordering::AcqRel) {
             return;
         }
+        let of = card.facts();
+        // An instance has no node of its own.
+        self.cards.expect(card.gpu, card.minor().filter(|_| of.parent.is_none()));
         // The list is the only figure of unified memory.
-        let unified = card.facts().memory == MemoryKind::Unified;
+        let unified = of.memory == MemoryKind::Unified;
         let interval = if unified { self.process_interval.min(SPACING) } else { self.process_interval };
         let pacing = match self.memory_interval {
             Some(_) => Pacing::fixed(interval),

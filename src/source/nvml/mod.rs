@@ -3,6 +3,7 @@
 //! One thread opens the library (`open`; its init can hang), then each device has two: `mem:N` attaches and reads memory,
 //! `proc:N` reads lists and load. None is ever joined, and the library is never shut down: a call may not return.
 
+mod accounting;
 mod calls;
 mod card;
 mod facts;
@@ -26,9 +27,14 @@ use std::thread;
 
 use nvml_wrapper::Nvml;
 
-use crate::domain::{Device, DeviceId, Gpu, Header, MemoryKind, Missing, Period, Reading, SampleBody, Timestamp, text};
+use crate::domain::cuda::Visible;
+use crate::domain::{Device, DeviceId, Gpu, Header, MemoryKind, Missing, Period, Pid, Reading, SampleBody, Timestamp, text};
 use crate::sampler::{Beat, Caller, Clock, Condition, Pacing, SampleSender, Studio, Watchdog, worker};
 use crate::source::host::people::People;
+use crate::source::host::root::Root;
+use crate::source::host::signals::Pidfds;
+use crate::source::host::watch::Watch;
+use crate::source::host::who::{self, Cards, WhoProbe};
 use crate::source::host::{self, HostProbe};
 use crate::source::{Source, SourceError, SourceHandle};
 use calls::{Call, NAMES};
@@ -59,15 +65,29 @@ pub struct NvmlOptions {
     pub lib: Option<PathBuf>,
     /// Indices, UUIDs or beginnings of UUIDs; all devices where empty.
     pub gpus: Vec<String>,
+    /// What CUDA is shown, where that alone is wanted.
+    pub visible: Option<Visible>,
     /// How often memory is read; none adapts it to what goes on.
     pub memory_interval: Option<Period>,
     /// How often process lists are read.
     pub process_interval: Period,
+    /// The heads of the process trees that are watched as the job.
+    pub watched: Vec<Pid>,
+    /// Where the system's files are; tests bring their own.
+    pub root: Root,
 }
 
 impl Default for NvmlOptions {
     fn default() -> Self {
-        Self { lib: None, gpus: Vec::new(), memory_interval: None, process_interval: Period::secs(1) }
+        Self {
+            lib: None,
+            gpus: Vec::new(),
+            visible: None,
+            memory_interval: None,
+            process_interval: Period::secs(1),
+            watched: Vec::new(),
+            root: Root::default(),
+        }
     }
 }
 
@@ -84,7 +104,13 @@ impl Source for NvmlSource {
         let clock = Clock::start();
         let stop = Arc::new(AtomicBool::new(false));
         let studio = Studio { clock, samples, stop: Arc::clone(&stop) };
-        let people = Arc::new(People::new(clock));
+        let root = self.options.root.clone();
+        let pids: Vec<u32> = self.options.watched.iter().map(|pid| pid.0).collect();
+        let (watch, missing) = match Watch::new(&root, &pids) {
+            Ok(watch) => (watch, None),
+            Err(pid) => (Watch::default(), Some(pid)),
+        };
+        let people = Arc::new(People::new(clock, root, watch));
         let header = Header {
             created: clock.created(),
             source: "nvml".into(),
@@ -93,16 +119,26 @@ impl Source for NvmlSource {
             driver: Err(Missing::Pending),
             cuda: Err(Missing::Pending),
             me: Some(people.me()),
-            foreign_pids: false,
+            foreign_pids: people.has_foreign_pids(),
         };
         studio.send(Timestamp::ZERO, SampleBody::Header(Arc::new(header.clone())));
         let (opened, receiver) = channel();
+        if let Some(pid) = missing {
+            // Nobody may wait for it any more.
+            let _ = opened.send(Err(SourceError::unwatchable(Pid(pid))));
+            return SourceHandle {
+                opened: receiver,
+                stop,
+                now: Arc::new(move || clock.now()),
+                signaller: Box::new(Pidfds::default()),
+            };
+        }
         let opening = Opening { options: self.options, studio, people, header };
         let failed = opened.clone();
         if let Err(error) = thread::Builder::new().name("open".into()).spawn(move || opening.run(&opened)) {
             let _ = failed.send(Err(load::no_device(format!("no thread can be started: {error}"), false)));
         }
-        SourceHandle { opened: receiver, stop, now: Arc::new(move || clock.now()) }
+        SourceHandle { opened: receiver, stop, now: Arc::new(move || clock.now()), signaller: Box::new(Pidfds::default()) }
     }
 }
 
@@ -125,7 +161,8 @@ impl Opening {
         let watchdog = Watchdog::default();
         let no_thread = |error: std::io::Error| load::no_device(format!("no thread can be started: {error}"), false);
         watchdog.start(self.studio.clock, Arc::clone(&self.studio.stop)).map_err(no_thread)?;
-        self.start_host().map_err(no_thread)?;
+        let cards_known = Arc::new(Cards::default());
+        self.start_host(&cards_known).map_err(no_thread)?;
         let driver = Arc::new(Condition::new(None, self.studio.samples.clone()));
         let mut caller = Caller::new(self.studio.clock, driver, &watchdog, NAMES, false);
         let nvml = load::open(self.options.lib.as_deref(), &mut caller)?;
@@ -137,10 +174,13 @@ impl Opening {
             return Err(load::no_device("the driver is loaded, but has no device".into(), false));
         }
         let wanted = select::indices(&mut caller, nvml, count, &self.options.gpus)?;
+        let (wanted, seen) = select::visible(&mut caller, nvml, count, wanted, self.options.visible.as_ref())?;
         let (attached, answers) = channel();
         let intervals = (self.options.memory_interval, self.options.process_interval);
-        let fleet =
-            Arc::new(Fleet::new(nvml, self.studio.clone(), watchdog, Arc::clone(&self.people), intervals, count, attached));
+        let fleet = Arc::new(
+            Fleet::new(nvml, self.studio.clone(), watchdog, (Arc::clone(&self.people), cards_known), intervals, count, attached)
+                .showing(seen),
+        );
         let cards: Vec<Arc<Card>> =
             wanted.iter().map(|index| Arc::new(Card::new(self.studio.clone(), unknown(*index)))).collect();
         for card in &cards {
@@ -161,20 +201,27 @@ impl Opening {
         for card in cards.iter().filter(|card| card.is_attached()) {
             fleet.start_processes(card);
         }
+        if fleet.cards.open() {
+            self.people.poke().poke();
+        }
         Ok(())
     }
 
-    /// Host memory has nothing to do with the driver: it is there while the driver hangs.
-    fn start_host(&self) -> std::io::Result<()> {
-        let beat = Beat {
-            pacing: Pacing::fixed(host::INTERVAL),
+    /// Host memory and processes have nothing to do with the driver: they are there while the driver hangs.
+    fn start_host(&self, cards: &Arc<Cards>) -> std::io::Result<()> {
+        let beat = |interval, spacing, poke| Beat {
+            pacing: Pacing::fixed(interval),
             offset: Period::ZERO,
-            spacing: Period::ZERO,
-            poke: Arc::default(),
+            spacing,
+            poke,
             told_as: None,
         };
         let (studio, people) = (self.studio.clone(), Arc::clone(&self.people));
-        worker::spawn("host", self.studio.clone(), beat, move || HostProbe::new(studio.clone(), Arc::clone(&people)))
+        let host = move || HostProbe::new(studio.clone(), Arc::clone(&people));
+        worker::spawn("host", self.studio.clone(), beat(host::INTERVAL, Period::ZERO, Arc::default()), host)?;
+        let (studio, people, cards) = (self.studio.clone(), Arc::clone(&self.people), Arc::clone(cards));
+        let who = move || WhoProbe::new(studio.clone(), Arc::clone(&people), Arc::clone(&cards));
+        worker::spawn("who", self.studio.clone(), beat(who::TURN, who::SPACING, self.people.poke()), who)
     }
 
     fn tell_versions(&mut self, caller: &mut Caller, nvml: &'static Nvml, fleet: &Fleet) {

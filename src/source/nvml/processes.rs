@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::accounting::AccountReader;
 use super::card::{Card, Handle, lock};
 use super::facts;
 use super::fleet::Fleet;
@@ -13,6 +14,7 @@ use super::rows::{self, Merge};
 use super::usage::UsageReader;
 use crate::domain::{Bytes, Gpu, Holder, HolderKind, Missing, Period, Pid, SampleBody, Timestamp, Usage};
 use crate::sampler::{Caller, Look, Probe};
+use crate::source::host::people::Listing;
 
 /// Load is read about once a second, also where lists are read more often.
 const USAGE: Period = Period::millis(900);
@@ -29,9 +31,12 @@ pub struct ProcessProbe {
     lists: ListReader,
     memory: MemoryReader,
     usage: UsageReader,
+    accounts: AccountReader,
     merge: Merge,
     /// The pids of the newest list, in order.
     pids: Vec<Pid>,
+    /// The same with the lists that they stand in.
+    kinds: Vec<(Pid, HolderKind)>,
     handle: Option<Handle>,
     used_at: Option<Timestamp>,
 }
@@ -47,8 +52,10 @@ impl ProcessProbe {
             lists: ListReader::default(),
             memory: MemoryReader::default(),
             usage: UsageReader::default(),
+            accounts: AccountReader::default(),
             merge: Merge::default(),
             pids: Vec::new(),
+            kinds: Vec::new(),
             handle: None,
             used_at: None,
         }
@@ -61,6 +68,7 @@ impl ProcessProbe {
             self.lists = ListReader::default();
             self.memory = MemoryReader::default();
             self.usage = UsageReader::default();
+            self.accounts = AccountReader::default();
             self.handle = Some(Arc::clone(&handle));
         }
         Some(handle)
@@ -109,9 +117,8 @@ impl ProcessProbe {
 
     /// Sends the lists with what belongs to them, in one go: nobody's record may come between.
     fn tell(&mut self, at: Timestamp, handle: &Handle, holders: Vec<Holder>) -> bool {
-        let mut pids: Vec<Pid> = holders.iter().map(|holder| holder.pid).collect();
-        pids.sort_unstable();
-        pids.dedup();
+        let listed = kinds(&holders);
+        let pids: Vec<Pid> = listed.iter().map(|(pid, _)| *pid).collect();
         let reading = self.memory.read(&mut self.caller, handle);
         let memory_at = self.caller.returned();
         match reading {
@@ -122,11 +129,17 @@ impl ProcessProbe {
         }
         let reading = if self.card.is_unified() { Err(facts::UNIFIED) } else { reading };
         let gpu = self.card.gpu;
-        let new: Vec<_> = pids
+        let minor = self.card.minor();
+        let new: Vec<_> = listed
             .iter()
-            .filter(|pid| self.pids.binary_search(pid).is_err())
-            .filter_map(|pid| self.fleet.people.meet(*pid, gpu))
+            .filter(|listed| self.kinds.binary_search(listed).is_err())
+            .flat_map(|(pid, kind)| self.fleet.people.meet(*pid, Listing { gpu, minor, kind: *kind }))
             .collect();
+        self.kinds = listed;
+        if let Some(hint) = self.fleet.people.take_hint() {
+            self.card.studio.send(at, SampleBody::Health(hint));
+        }
+        let held: Option<Bytes> = holders.iter().map(|holder| holder.used.as_ref().ok().copied()).sum();
         let mut post = self.card.post();
         for process in new {
             post.send(at, SampleBody::Process(process));
@@ -136,6 +149,10 @@ impl ProcessProbe {
         drop(post);
         if let Ok(figures) = &reading {
             self.card.set_listed(figures);
+        }
+        let unattributed = reading.ok().zip(held).map(|(figures, held)| figures.used().saturating_sub(held));
+        if self.fleet.cards.listed(gpu, unattributed) {
+            self.fleet.people.poke().poke();
         }
         let gone: Vec<Pid> = self.pids.iter().filter(|pid| pids.binary_search(pid).is_err()).copied().collect();
         for pid in gone {
@@ -154,13 +171,15 @@ impl ProcessProbe {
         let temperature = self.usage.temperature(&mut self.caller, handle);
         let power = self.usage.power(&mut self.caller, handle);
         self.usage.read_processes(&mut self.caller, handle);
+        self.accounts.read(&mut self.caller, handle, &self.pids, bound(&self.card), now);
+        let minor = self.card.minor();
         let t = self.caller.returned();
         let mut changed = Vec::new();
         let processes = self
             .pids
             .iter()
             .map(|pid| {
-                let (usage, process) = self.fleet.people.usage(*pid, self.usage.of(*pid));
+                let (usage, process) = self.fleet.people.usage(*pid, (&self.usage.of(*pid), &self.accounts.of(*pid)), minor);
                 changed.extend(process);
                 usage
             })
@@ -192,6 +211,7 @@ impl ProcessProbe {
         }
         self.handle = None;
         self.merge.clear();
+        self.kinds.clear();
         for pid in std::mem::take(&mut self.pids) {
             if self.fleet.people.part(pid, self.card.gpu) {
                 self.card.studio.send(now, SampleBody::Exit { pid, status: None });
@@ -204,6 +224,20 @@ impl ProcessProbe {
     fn look(&mut self, rest: Option<Period>, listened: bool) -> Look {
         Look { spent: Some(self.caller.take_spent()), busy: true, rest, listened }
     }
+}
+
+/// The processes of a list, sorted, each with all the lists that it stands in.
+fn kinds(holders: &[Holder]) -> Vec<(Pid, HolderKind)> {
+    let mut kinds: Vec<(Pid, HolderKind)> = holders.iter().map(|holder| (holder.pid, holder.kind)).collect();
+    kinds.sort_unstable();
+    kinds.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 = kept.1.union(next.1);
+        }
+        same
+    });
+    kinds
 }
 
 /// No process holds more than this.

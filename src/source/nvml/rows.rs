@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use super::raw::Form;
 use crate::domain::{Bytes, Holder, HolderKind, Missing, Pid, Reading};
 
-/// Linux gives no pid above this (`PID_MAX_LIMIT`).
-const PID_MAX: u32 = 1 << 22;
 /// Instance numbers are small; all ones means none.
 const INSTANCE_MAX: u32 = 255;
 /// All ones: the size is not available.
@@ -53,7 +51,7 @@ pub fn parse(words: &[u64], count: usize, form: Form, total: u64, rows: &mut Vec
             }
         };
         let sane_instance = |id: u32| id == u32::MAX || id <= INSTANCE_MAX;
-        if pid == 0 || pid > PID_MAX || !sane_instance(instance.0) || !sane_instance(instance.1) {
+        if pid == 0 || pid > Pid::MAX || !sane_instance(instance.0) || !sane_instance(instance.1) {
             return Err(Unreadable);
         }
         if used != NOT_AVAILABLE && used > total {

@@ -1,15 +1,19 @@
 //! The answer in words: what is wrong, which card is fullest, who holds it. Facts alone.
 
+use std::cmp::Reverse;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::super::cards::{Card, Recent, Slice};
 use super::super::look::Look;
+use super::super::seen;
+use super::super::subject::persistent;
 use super::super::theme::Role;
 use super::super::widgets::text::{Pen, fit_clauses, put, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
-use crate::domain::{Bytes, DeviceState, Gpu, Relation};
+use crate::domain::{Bytes, Cause, DeviceState, Gpu, Relation, Risk, RiskLevel};
 
 /// The answer.
 #[derive(Default)]
@@ -49,7 +53,11 @@ fn in_one_row(world: &World<'_>, sentences: &[(String, Role)], area: Rect, buf: 
             let text = fit_clauses(text, pen.left());
             pen.put(&text, world.style(*role));
         } else if !pen.skip(2).put_whole(text, world.style(*role)) {
-            break;
+            // Names may be left out where there is no room for them.
+            let short = text.rsplit_once(": ").map(|(short, _)| format!("{short}."));
+            if !short.is_some_and(|short| pen.put_whole(&short, world.style(*role))) {
+                break;
+            }
         }
     }
 }
@@ -93,8 +101,10 @@ pub fn sentences(world: &World<'_>, named: &mut Named) -> Vec<(String, Role)> {
             }
         }
     }
+    out.extend(at_risk(world));
     if let Some(problem) = world.snapshot.problems.last().filter(|_| world.past.is_none()) {
-        out.push((format!("{}: {}; {}.", problem.what, problem.why, problem.fix), Role::Notice));
+        // What to do comes before the why: where there is no room for both, it is what helps.
+        out.push((format!("{}; {}: {}.", sentence_case(&problem.what), problem.fix, problem.why), Role::Notice));
     }
     if world.cards.is_empty() {
         if out.is_empty() {
@@ -121,8 +131,56 @@ pub fn sentences(world: &World<'_>, named: &mut Named) -> Vec<(String, Role)> {
     if let Some(card) = fullest {
         out.push((about_fullest(world, card), Role::Text));
     }
+    out.extend(ownerless(world));
     out.extend(foreign(world, fullest));
     out
+}
+
+/// Memory that no visible process has held for a while, on the card with most of it. The momentary is not worth a word.
+fn ownerless(world: &World<'_>) -> Option<(String, Role)> {
+    if world.past.is_some() {
+        return None;
+    }
+    let notable = |card: &&Card<'_>| {
+        // Before drivers told it apart, what they keep was part of what is used.
+        let kept = card.figures.reserved.is_none();
+        persistent(card.view, world.now).filter(|(_, least)| !kept || *least >= Bytes::gib(1))
+    };
+    let cards = || world.cards.iter().filter(|card| card.is_fresh() && !card.is_instance);
+    let (card, (since, least)) = cards()
+        .filter_map(|card| Some((card, notable(&card)?)))
+        .max_by_key(|(card, (_, least))| (*least, Reverse(card.gpu())))?;
+    let amount = card.figures.unattributed.unwrap_or(least);
+    let why = match Cause::of(card.view, world.snapshot).first() {
+        Some(Cause::Left(holder)) => format!(": {} ({}) ended and left it", short_name(holder), holder.pid()),
+        Some(Cause::Open(handles)) => {
+            let pids: Vec<String> = handles.iter().take(3).map(|handle| handle.open.key.pid.to_string()).collect();
+            format!(": pid {} has the card open", pids.join(", "))
+        }
+        _ => String::new(),
+    };
+    let text = format!("{} GiB on GPU {} belong to no process since {}{why}.", gib(Some(amount)), card.gpu(), world.time(since));
+    Some((text, Role::Notice))
+}
+
+/// The cards that are at risk, the worst first.
+fn at_risk(world: &World<'_>) -> Vec<(String, Role)> {
+    let mut risks: Vec<&Risk> = world
+        .cards
+        .iter()
+        .filter(|card| world.past.is_none() && card.is_fresh())
+        .filter_map(|card| card.view.risk.as_deref())
+        .filter(|risk| risk.level > RiskLevel::Ok)
+        .collect();
+    let soon = |risk: &Risk| risk.full_in.map_or(u64::MAX, |full_in| full_in.mid.0);
+    risks.sort_by_key(|risk| (std::cmp::Reverse(risk.level), soon(risk), risk.gpu));
+    risks.iter().map(|risk| (format!("GPU {}: {}.", risk.gpu, risk.reason), seen::risk_role(risk.level))).collect()
+}
+
+/// With a capital letter.
+fn sentence_case(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Whether nobody holds memory on a card, and little else does.
@@ -200,8 +258,9 @@ fn foreign(world: &World<'_>, fullest: Option<&Card<'_>>) -> Option<(String, Rol
             let sum = |get: fn(&Recent) -> Bytes| many.iter().map(|(_, held)| get(held)).sum::<Bytes>();
             let total = Recent { min: sum(|held| held.min), max: sum(|held| held.max) };
             let upto = if total.is_steady() { "" } else { "up to " };
+            let who = names(world);
             return Some((
-                format!("Other users hold {upto}{} GiB on {} cards.", gib(Some(total.max)), many.len()),
+                format!("Other users hold {upto}{} GiB on {} cards{who}.", gib(Some(total.max)), many.len()),
                 Role::Foreign,
             ));
         }
@@ -228,6 +287,21 @@ fn foreign(world: &World<'_>, fullest: Option<&Card<'_>>) -> Option<(String, Rol
     let place = if is_fullest { "there".to_owned() } else { format!("on GPU {}", card.gpu()) };
     let upto = if size.is_steady() { "" } else { "up to " };
     Some((format!("{who} {verb} {upto}{} GiB {place}.", gib(Some(size.max))), Role::Foreign))
+}
+
+/// The other users by name, those with most first; nothing in the past, and for one whose name is not known.
+fn names(world: &World<'_>) -> String {
+    if world.past.is_some() {
+        return String::new();
+    }
+    let totals = world.snapshot.users();
+    let names: Vec<&str> =
+        totals.iter().filter(|total| total.relation == Relation::Foreign).filter_map(|total| total.user.as_deref()).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [first, second, _, rest @ ..] if !rest.is_empty() => format!(": {first}, {second} and {} more", rest.len() + 1),
+        some => format!(": {}", some.join(", ")),
+    }
 }
 
 /// What other users hold of a card: of the last half minute, or at the moment of the past.

@@ -8,13 +8,15 @@ use strum::IntoEnumIterator;
 use super::super::action::Action;
 use super::super::cards::{Card, Slice};
 use super::super::look::{Focus, Look, Selection};
+use super::super::seen;
 use super::super::theme::Role;
 use super::super::widgets::bar::{self, Part};
 use super::super::widgets::list;
-use super::super::widgets::text::{Pen, fit, fit_words, put, put_right};
+use super::super::widgets::text::{Pen, fit, fit_clauses, fit_words, put, put_right};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
 use crate::domain::bytes::GIB;
+use crate::domain::{FullIn, Risk, RiskLevel};
 
 /// The cards.
 #[derive(Default)]
@@ -33,6 +35,8 @@ struct Columns {
     used: u16,
     free: u16,
     peak: Option<u16>,
+    /// Where the word of the risk begins.
+    risk: Option<u16>,
     note: Option<(u16, u16)>,
 }
 
@@ -50,7 +54,11 @@ impl Columns {
             115..150 => 28,
             _ => width / 4,
         };
-        let numbers = if width < 60 { 13 } else { 20 };
+        let numbers = match width {
+            0..60 => 13,
+            60..72 => 20,
+            _ => 26,
+        };
         let x = area.x + 6;
         let util = x + name + u16::from(name > 0) + 4;
         let bar = util + 2;
@@ -64,6 +72,7 @@ impl Columns {
             used,
             free: used + 7,
             peak: (width >= 60).then_some(used + 14),
+            risk: (width >= 72).then_some(used + 15),
             note: (note > 0).then_some((right + 2, note)),
         }
     }
@@ -124,8 +133,11 @@ fn header(world: &World<'_>, columns: &Columns, area: Rect, buf: &mut Buffer) {
     if let Some(peak) = columns.peak {
         put_right(buf, peak, area.y, 5, "peak", dim);
     }
+    if let Some(risk) = columns.risk {
+        put(buf, risk, area.y, 5, "risk", dim);
+    }
     if let Some((x, width)) = columns.note {
-        put(buf, x, area.y, width, "largest holder", dim);
+        put(buf, x, area.y, width, "why, or the largest holder", dim);
     }
     let scale = world.scale().0;
     let (x, width) = columns.bar;
@@ -195,6 +207,10 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
     if let Some(peak) = columns.peak {
         put_right(buf, peak, area.y, 5, &gib(card.peak.map(|(_, peak)| peak)), text);
     }
+    let risk = card.view.risk.as_ref().filter(|_| world.past.is_none() && !old);
+    if let (Some(x), Some(risk)) = (columns.risk, risk) {
+        put(buf, x, area.y, 5, seen::risk_word(risk.level), world.style(seen::risk_role(risk.level)));
+    }
     if let Some((x, width)) = columns.note {
         let mut pen = Pen::new(buf, Rect { x, width, ..area });
         match trouble {
@@ -202,7 +218,12 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
                 pen.put(&trouble, world.style(Role::Alert));
             }
             Some(_) => {}
-            None => note(world, card, &mut pen),
+            None => match risk.and_then(|risk| why(risk, width)) {
+                Some((text, role)) => {
+                    pen.put(&text, world.style(role));
+                }
+                None => note(world, card, &mut pen),
+            },
         }
     }
     if selected && look.focus == Focus::Devices {
@@ -211,6 +232,20 @@ fn row(world: &World<'_>, look: &Look, card: &Card<'_>, selected: bool, columns:
             world.style(Role::Selected).remove_modifier(Modifier::DIM),
         );
     }
+}
+
+/// Why a card is at risk, or what is worth knowing of one that is not.
+fn why(risk: &Risk, room: u16) -> Option<(String, Role)> {
+    let role = if risk.level == RiskLevel::Ok { Role::Dim } else { seen::risk_role(risk.level) };
+    if let Some(full_in) = risk.full_in.filter(|_| risk.level > RiskLevel::Ok) {
+        return Some((format!("full in {}", span(&full_in)), role));
+    }
+    (!risk.reason.is_empty()).then(|| (fit_clauses(&risk.reason, room).into_owned(), role))
+}
+
+/// From when to when a card is expected to be full.
+pub fn span(full_in: &FullIn) -> String {
+    format!("{} to {}", full_in.lo, full_in.hi)
 }
 
 /// Who holds most.

@@ -6,6 +6,7 @@ use ratatui::widgets::{Clear, Widget};
 
 use super::super::action::{ACTIONS, Action};
 use super::super::columns::COLUMNS;
+use super::super::filter::TERMS;
 use super::super::keymap::Key;
 use super::super::look::Look;
 use super::super::theme::Role;
@@ -136,7 +137,9 @@ fn lines(world: &World<'_>, query: &str) -> Vec<Line> {
         "Keys",
         &mut ACTIONS.iter().map(|info| {
             let keys: Vec<String> = world.keymap.keys(info.action).map(|key| key.to_string()).collect();
-            (keys.join(" "), info.help, Role::Strong)
+            let off = info.action == Action::Signal && world.options.read_only.is_some();
+            let help = if off { "Off: this dashboard is read-only" } else { info.help };
+            (keys.join(" "), help, if off { Role::Dim } else { Role::Strong })
         }),
     );
     let slice =
@@ -157,6 +160,7 @@ fn lines(world: &World<'_>, query: &str) -> Vec<Line> {
     ];
     section("Timeline", &mut TIMELINE.iter().zip(dots).map(|(entry, (unicode, ascii))| drawn(*entry, unicode, ascii)));
     section("Header", &mut HEADER.iter().map(|(left, text)| ((*left).to_owned(), *text, Role::Strong)));
+    section("Filter", &mut TERMS.iter().map(|(left, text)| ((*left).to_owned(), *text, Role::Strong)));
     section("Columns", &mut COLUMNS.iter().map(|column| (column.title.to_owned(), column.help, Role::Strong)));
     section("Mouse", &mut MOUSE.iter().map(|(left, text)| ((*left).to_owned(), *text, Role::Strong)));
     out

@@ -9,12 +9,17 @@ use super::look::Look;
 use super::world::World;
 
 mod answer;
+mod details;
 mod devices;
+mod finding;
+mod findings;
 mod header;
 mod help;
 mod host;
 mod multiples;
 mod processes;
+mod prompt;
+pub mod signal;
 mod sort;
 mod status;
 mod strip;
@@ -57,14 +62,24 @@ pub enum PanelId {
     Multiples,
     /// Who holds it.
     Processes,
+    /// What was seen, and what to do.
+    Findings,
     /// The selected thing in a sentence, and keys.
     Status,
+    /// All about the selected row.
+    Details,
+    /// The line that is typed.
+    Prompt,
     /// Everything, in three rows.
     Strip,
     /// What keys do.
     Help,
     /// What to sort by.
     Sort,
+    /// Which signal to send.
+    Signal,
+    /// One finding in full.
+    Finding,
 }
 
 /// One panel of the table.
@@ -84,10 +99,15 @@ pub static PANELS: &[PanelInfo] = &[
     PanelInfo { id: PanelId::Timeline, new: || Box::<timeline::Timeline>::default() },
     PanelInfo { id: PanelId::Multiples, new: || Box::<multiples::Multiples>::default() },
     PanelInfo { id: PanelId::Processes, new: || Box::<processes::Processes>::default() },
+    PanelInfo { id: PanelId::Findings, new: || Box::<findings::Findings>::default() },
     PanelInfo { id: PanelId::Status, new: || Box::new(status::Status) },
+    PanelInfo { id: PanelId::Details, new: || Box::<details::Details>::default() },
+    PanelInfo { id: PanelId::Prompt, new: || Box::new(prompt::Line) },
     PanelInfo { id: PanelId::Strip, new: || Box::<strip::Strip>::default() },
     PanelInfo { id: PanelId::Help, new: || Box::<help::Help>::default() },
     PanelInfo { id: PanelId::Sort, new: || Box::<sort::Sort>::default() },
+    PanelInfo { id: PanelId::Signal, new: || Box::<signal::Signal>::default() },
+    PanelInfo { id: PanelId::Finding, new: || Box::<finding::FindingPanel>::default() },
 ];
 
 #[cfg(test)]

@@ -6,14 +6,14 @@ use strum::IntoEnumIterator;
 
 use super::super::action::{ACTIONS, Action, ActionInfo};
 use super::super::cards::{Card, Slice};
-use super::super::columns::relation;
 use super::super::look::{Focus, Layer, Look, Selection};
-use super::super::rows::{Row, RowKind, rows};
+use super::super::rows::{JobRow, Row, RowKind};
+use super::super::subject::persistent;
 use super::super::theme::Role;
-use super::super::widgets::text::{Pen, fit_clauses, put, put_right, width};
+use super::super::widgets::text::{Pen, fit_clauses, put, put_right, say, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
-use crate::domain::{Bytes, HolderView, MemoryKind, Missing, Reading};
+use crate::domain::{Bytes, Cause, Certainty, Finding, Gpu, HolderView, MemoryKind, Missing, Reading};
 
 /// The status line.
 pub struct Status;
@@ -35,7 +35,11 @@ impl Panel for Status {
             // How to get help and how to leave are shown before all others.
             let last = |action| matches!(action, Action::Help | Action::Quit);
             let columns = |keys: &str, hint: &str| width(keys) + hint.len() as u16 + 3;
-            let hints = || ACTIONS.iter().map(|info| (info, hint_of(info, look))).filter(|(_, hint)| !hint.is_empty());
+            let hints = || {
+                ACTIONS.iter().map(|info| (info, hint_of(info, look))).filter(|(info, hint)| {
+                    !hint.is_empty() && (info.action != Action::Signal || world.options.read_only.is_none())
+                })
+            };
             let kept: u16 = hints()
                 .filter(|(info, _)| last(info.action))
                 .map(|(info, hint)| columns(&keys(world, info.action).unwrap_or_default(), hint))
@@ -55,9 +59,10 @@ impl Panel for Status {
 /// The word for what a key does now; empty where it does nothing worth the room.
 fn hint_of(info: &ActionInfo, look: &Look) -> &'static str {
     match (look.layer, info.action) {
-        (Some(Layer::Sort), Action::Up) => "choose",
+        (Some(Layer::Sort | Layer::Signal), Action::Up) => "choose",
         (Some(Layer::Sort), Action::Open) => "sort by it",
         (Some(Layer::Sort), Action::Reverse) => "turn round",
+        (Some(Layer::Signal), Action::Open) => "go on",
         (Some(_), Action::Back) => "close",
         (Some(_), Action::Quit) => info.hint,
         (Some(_), _) => "",
@@ -65,7 +70,14 @@ fn hint_of(info: &ActionInfo, look: &Look) -> &'static str {
         (None, Action::Earlier) if look.cursor.is_some() => "cursor",
         (None, Action::Back) if look.end.is_some() && look.cursor.is_none() => "to now",
         (None, Action::All) if look.selection == Selection::All => "one card",
+        (None, Action::Back) if look.details => "close",
+        (None, Action::Back) if !look.filter.text().is_empty() => "clear filter",
+        (None, Action::Open) if look.details => "",
         (None, Action::Open) if look.large => "small",
+        (None, Action::Open) if look.focus == Focus::Processes => "details",
+        (None, Action::Tag) if look.focus == Focus::Processes => "tag",
+        (None, Action::Tree) if look.focus == Focus::Processes => "tree",
+        (None, Action::Signal) if look.focus == Focus::Devices => "",
         _ => info.hint,
     }
 }
@@ -93,12 +105,15 @@ fn hint(world: &World<'_>, action: Action, word: &str) -> String {
 /// What is selected, and why something of it is missing.
 fn sentence(world: &World<'_>, look: &Look) -> String {
     if look.focus == Focus::Processes {
-        let rows = rows(world, look);
+        let rows = &world.table(look).rows;
         if let Some(row) = look.row.as_ref().and_then(|key| rows.iter().find(|row| row.key() == *key)) {
             return about_row(world, row);
         }
         if let Some(card) = world.selected(look).filter(|card| card.is_blank(world.past)) {
             return about_card(world, card);
+        }
+        if look.row.is_some() && !look.filter.text().is_empty() {
+            return "The filter hides the selected row; Esc clears it.".into();
         }
         if look.row.is_some() {
             return "The selected process holds no memory at this moment.".into();
@@ -109,11 +124,22 @@ fn sentence(world: &World<'_>, look: &Look) -> String {
             "Select a process: its part of the timeline gets its colour.".into()
         };
     }
+    if look.focus == Focus::Findings {
+        let finding = look.finding.and_then(|n| world.snapshot.findings.iter().find(|finding| finding.n == n));
+        return finding.map_or_else(|| "No finding to select yet.".into(), |finding| about_finding(world, finding));
+    }
     match world.selected(look) {
         Some(card) => about_card(world, card),
         None if world.cards.is_empty() => "Cards will be listed above as soon as the driver names them.".into(),
         None => "All cards. Select one to see it alone with its processes.".into(),
     }
+}
+
+/// What was seen, when, and what it rests on.
+fn about_finding(world: &World<'_>, finding: &Finding) -> String {
+    let sure = if finding.certainty == Certainty::Likely { " (likely)" } else { "" };
+    let evidence = finding.evidence_text();
+    format!("{} GPU {}: {}{sure}; {evidence}.", world.time(finding.from), finding.gpu, finding.kind.title())
 }
 
 /// The identity in words: used is the sum of its parts. What is missing, and why, comes before what is nice to know.
@@ -149,6 +175,9 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     } else if figures.slices[Slice::InUse as usize] > 0 && card.view.holders.is_ok() && world.past.is_none() {
         out += " (by whom is not told)";
     }
+    if world.past.is_some() {
+        out += "; util: kept for now only";
+    }
     if let Some(free) = figures.free {
         say(&mut out, format_args!("; {} free", gib(Some(free))));
     }
@@ -171,9 +200,6 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
             say(&mut out, format_args!("; processes: {missing}"));
         }
     }
-    if world.past.is_some() {
-        out += "; util: kept for now only";
-    }
     match card.peak {
         Some((Some(t), peak)) => say(&mut out, format_args!("; peak {} at {}", gib(Some(peak)), world.time(t))),
         Some((None, peak)) => say(&mut out, format_args!("; peak so far {}", gib(Some(peak)))),
@@ -188,29 +214,74 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
 }
 
 fn about_row(world: &World<'_>, row: &Row<'_>) -> String {
-    match row.kind {
+    match &row.kind {
         RowKind::Holder(holder) => about_holder(world, row, holder),
+        RowKind::Job(job) => about_job(world, row, job),
+        RowKind::InUse => format!(
+            "In use on GPU {}: {} GiB; the driver does not tell what single processes hold here (WDDM, WSL2).",
+            row.gpu,
+            gib(row.used.as_ref().ok().copied())
+        ),
         RowKind::Others => format!(
             "Others on GPU {}: processes beyond the 16 largest held {} GiB together at that time.",
             row.gpu,
             gib(row.used.as_ref().ok().copied())
         ),
         RowKind::Unattributed => match &row.used {
-            Ok(used) => format!(
-                "Unattributed on GPU {}: {} GiB are used beyond what its processes hold: driver contexts, other containers, or what a dead process left.",
-                row.gpu,
-                gib(Some(*used))
-            ),
+            Ok(used) => {
+                let mut out = format!("Unattributed on GPU {}: {} GiB are used, but by no process", row.gpu, gib(Some(*used)));
+                let card = world.card(row.gpu).filter(|_| world.past.is_none());
+                if let Some((since, _)) = card.and_then(|card| persistent(card.view, world.now)) {
+                    say(&mut out, format_args!(" since {}", world.time(since)));
+                }
+                let causes = card.map_or_else(Vec::new, |card| Cause::of(card.view, world.snapshot));
+                if let Some(cause) = causes.first() {
+                    say(&mut out, format_args!("; {}", cause.text()));
+                }
+                out + "."
+            }
             Err(missing) => format!("Unattributed on GPU {} can't be told: {missing}.", row.gpu),
         },
     }
 }
 
+fn about_job(world: &World<'_>, row: &Row<'_>, job: &JobRow<'_>) -> String {
+    let whole = &job.whole;
+    let list = |gpus: &mut dyn Iterator<Item = Gpu>| gpus.map(|gpu| gpu.to_string()).collect::<Vec<_>>().join(", ");
+    let cards =
+        |gpus: &[Gpu]| if let [one] = gpus { format!("GPU {one}") } else { format!("GPUs {}", list(&mut gpus.iter().copied())) };
+    let mut out = format!("Job {}, {}", whole.job.title(), row.slice().name());
+    let many = |n: usize| if n == 1 { "1 process".to_owned() } else { format!("{n} processes") };
+    let here = job.here.len();
+    let used = row.used.as_ref().ok().copied();
+    say(&mut out, format_args!(": {} with {} GiB on {}", many(here), gib(used), cards(&job.gpus)));
+    if whole.on.len() > job.gpus.len() {
+        let all: Vec<Gpu> = whole.on.keys().copied().collect();
+        say(&mut out, format_args!("; in all {} with {} GiB on {}", many(whole.processes()), gib(whole.used()), cards(&all)));
+    }
+    if let Some((gpu, left)) = whole.tightest.filter(|_| world.past.is_none()) {
+        say(&mut out, format_args!("; tightest GPU {gpu}, {} GiB left", gib(Some(left))));
+    }
+    if row.used.is_err() {
+        out += "; the size of one of its processes is not told";
+    }
+    let verb = if job.open { "folds" } else { "unfolds" };
+    if let Some(key) = keys(world, Action::Fold) {
+        say(&mut out, format_args!("; {key} {verb} it"));
+    }
+    out + "."
+}
+
 fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String {
-    let mut out = format!("{} ({}), {}", short_name(holder), holder.pid(), relation(row).name());
+    let mut out = format!("{} ({}), {}", short_name(holder), holder.pid(), row.slice().name());
     match &row.used {
         Ok(used) => say(&mut out, format_args!(": {} GiB on GPU {}", gib(Some(*used)), row.gpu)),
         Err(missing) => say(&mut out, format_args!(": its memory on GPU {} is missing: {missing}", row.gpu)),
+    }
+    if world.snapshot.header.as_ref().is_some_and(|header| header.foreign_pids) && row.slice() == Slice::Unknown {
+        out += "; who it is can't be seen from this container: start it with --pid=host (Kubernetes: hostPID: true)";
+    } else if holder.process.is_none() {
+        out += "; nothing else is known of it: it lives in another PID namespace or is gone";
     }
     match row.peak {
         Some((Some(t), peak)) => say(&mut out, format_args!(", peak {} at {}", gib(Some(peak)), world.time(t))),
@@ -227,9 +298,6 @@ fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String
     }
     if let Some(container) = holder.process.as_ref().and_then(|process| process.container.as_deref()) {
         say(&mut out, format_args!("; in {container}"));
-    }
-    if holder.process.is_none() {
-        out += "; nothing else is known of it: it lives in another PID namespace or is gone";
     }
     let mut missing = |what: &str, why: Option<&Missing>| {
         if let Some(why) = why {
@@ -249,9 +317,4 @@ fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String
         missing("command", process.command.as_ref().err());
     }
     out + "."
-}
-
-/// Adds to a sentence.
-fn say(sentence: &mut String, text: std::fmt::Arguments<'_>) {
-    std::fmt::Write::write_fmt(sentence, text).expect("a String takes every text");
 }

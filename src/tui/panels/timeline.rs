@@ -1,19 +1,23 @@
 //! One card over time: the instrument.
 
+use std::sync::Arc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 use super::super::action::Action;
 use super::super::cards::{Card, Slice};
 use super::super::look::{Focus, Look, RowKey};
+use super::super::seen;
 use super::super::theme::Role;
-use super::super::widgets::plot::{Plot, PlotStyle, Share};
+use super::super::widgets::plot::{Dots, Plot, PlotStyle, Share};
 use super::super::widgets::text::{Rule, fill, fit, plain, put, put_right, width};
 use super::super::world::{World, gib};
 use super::Panel;
 use super::devices::{encode, round_step};
 use crate::domain::bytes::GIB;
-use crate::domain::{Bucket, Bytes, Period, Series, Timestamp};
+use crate::domain::{Bucket, Bytes, Finding, FullIn, HolderView, Period, Series, Timestamp};
 
 /// The timeline.
 #[derive(Default)]
@@ -38,9 +42,14 @@ pub struct Window {
 impl Window {
     /// The window of `columns` columns that the look asks for.
     pub fn new(world: &World<'_>, look: &Look, columns: u16) -> Self {
+        Self::with_future(world, look, columns, 0)
+    }
+
+    /// The same with `future` of the columns after now.
+    fn with_future(world: &World<'_>, look: &Look, columns: u16, future: u16) -> Self {
         let end = look.end.unwrap_or(world.now);
-        let column = Period((look.span().0 / u64::from(columns.max(1))).max(2) / 2 * 2);
-        let first = (end.0 / column.0) as i64 + 1 - i64::from(columns);
+        let column = Period((look.span().0 / u64::from((columns - future.min(columns)).max(1))).max(2) / 2 * 2);
+        let first = (end.0 / column.0) as i64 + 1 - i64::from(columns) + i64::from(future);
         Self { column, first, columns, until: world.now }
     }
 
@@ -113,7 +122,10 @@ impl Panel for Timeline {
             60..100 => 6,
             _ => 15,
         };
-        let marks = u16::from(!world.snapshot.marks.is_empty() && area.height > 8);
+        let seen: Vec<&Finding> =
+            seen::notable(world).into_iter().map(|finding| &**finding).filter(|finding| finding.gpu == card.gpu()).collect();
+        // The lane stays once there was something to mark: the picture does not jump.
+        let marks = u16::from((!world.snapshot.marks.is_empty() || !world.snapshot.findings.is_empty()) && area.height > 8);
         let plot = Rect {
             x: area.x + 6,
             y: area.y + 1 + marks,
@@ -125,7 +137,9 @@ impl Panel for Timeline {
         if plot.is_empty() {
             return;
         }
-        let window = Window::new(world, look, plot.width);
+        let forecast = forecast(world, look, card);
+        let future = forecast.as_ref().map_or(0, |_| plot.width / 5);
+        let window = Window::with_future(world, look, plot.width, future);
         self.window = Some(window);
         let total = card.figures.total.filter(|total| total.0 > 0);
         let peak = card.view.peak.map(|(_, peak)| peak);
@@ -159,8 +173,11 @@ impl Panel for Timeline {
         if right > 0 {
             levels(world, look, card, top, total.is_some(), right, plot, buf);
         }
+        if let Some(forecast) = forecast {
+            cone(world, &forecast, top, window, plot, buf);
+        }
         if marks > 0 {
-            lane(world, window, plot, buf);
+            lane(world, &seen, window, plot, buf);
         }
         time_axis(world, look, window, plot, buf);
         if let Some(at) = look.cursor.and_then(|cursor| window.column_of(Timestamp(cursor.0.saturating_sub(1)))) {
@@ -174,23 +191,21 @@ impl Panel for Timeline {
 }
 
 fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut Buffer) {
-    let mut title = format!("GPU {}  {}  last {}", card.gpu(), card.name(), look.span_name());
+    // A number of CUDA's stands beside that of the driver where somebody has chosen what CUDA sees.
+    let cuda = world.options.cuda.as_ref().and_then(|cuda| cuda.ordinal(card.gpu(), world.snapshot));
+    let cuda = cuda.map_or_else(String::new, |number| format!(", cuda:{number}"));
+    let name = format!("GPU {}{cuda}  {}", card.gpu(), card.name());
+    let mut title = format!("{name}  last {}", look.span_name());
     if let Some(end) = look.end.filter(|_| look.cursor.is_none()) {
-        title = format!(
-            "GPU {}  {}  {} up to {}, {} ago",
-            card.gpu(),
-            card.name(),
-            look.span_name(),
-            world.time(end),
-            world.now.since(end)
-        );
+        let ago = world.now.since(end);
+        title = format!("{name}  {} up to {}, {ago} ago", look.span_name(), world.time(end));
     } else if let Some(cursor) = look.cursor {
         let what = if card.is_blank(world.past) {
             format!("nothing known, {}", world.why_blank(card))
         } else {
             format!("{} GiB used", gib(card.figures.used))
         };
-        title = format!("GPU {}  {}  at {}: {what}", card.gpu(), card.name(), world.time(cursor));
+        title = format!("{name}  at {}: {what}", world.time(cursor));
     }
     let keys = |action| world.keymap.keys(action).next().map(|key| key.to_string()).unwrap_or_default();
     let freeze = if look.cursor.is_some() { "go on" } else { "freeze" };
@@ -270,15 +285,72 @@ fn beginning(world: &World<'_>, card: &Card<'_>, window: Window, plot: Rect, buf
     }
 }
 
-/// What the user marked, in a row of its own.
-fn lane(world: &World<'_>, window: Window, plot: Rect, buf: &mut Buffer) {
+/// Where used memory is expected to go: from the peak of now to the level at which a request fails.
+struct Forecast {
+    now: Timestamp,
+    full_in: FullIn,
+    level: Bytes,
+    limit: Bytes,
+    style: Style,
+}
+
+/// The forecast of a card, where the picture follows now and growth is real.
+fn forecast(world: &World<'_>, look: &Look, card: &Card<'_>) -> Option<Forecast> {
+    if look.end.is_some() || look.cursor.is_some() {
+        return None;
+    }
+    let risk = card.view.risk.as_ref()?;
+    let (full_in, headroom) = (risk.full_in?, risk.headroom?);
+    let top = card.figures.total?.saturating_sub(card.figures.reserved.unwrap_or_default());
+    let limit = top.saturating_sub(risk.request.unwrap_or_default());
+    let level = top.saturating_sub(headroom).min(limit);
+    Some(Forecast { now: world.now, full_in, level, limit, style: world.style(seen::risk_role(risk.level)) })
+}
+
+/// The cone of the forecast: its early edge, its median and its late edge, dotted, up to the level where a request fails.
+fn cone(world: &World<'_>, forecast: &Forecast, top: Bytes, window: Window, plot: Rect, buf: &mut Buffer) {
+    let Forecast { now, full_in, level, limit, style } = forecast;
+    let rise = limit.saturating_sub(*level).0 as f64;
+    let half = Period(window.column.0 / 2);
+    let steps = window.range().1.since(*now).0 / half.0.max(1);
+    let dots = Dots::new(plot, top, world.glyphs);
+    for step in 1..=steps {
+        let ahead = Period(half.0 * step);
+        let Some(column) = window.column_of(*now + ahead) else { continue };
+        let at = |span: Period| ahead.0 as f64 / span.0.max(1) as f64;
+        // The edges are dotted apart, the median is closer.
+        for (share, every) in [(at(full_in.lo), 3), (at(full_in.mid), 2), (at(full_in.hi), 3)] {
+            if share <= 1.0 && step % every == 0 {
+                let value = Bytes(level.0 + (rise * share) as u64);
+                dots.put(buf, column, step % 2 == 1, value, *style);
+            }
+        }
+    }
+}
+
+/// What was seen and what the user marked, in a row of its own.
+fn lane(world: &World<'_>, seen: &[&Finding], window: Window, plot: Rect, buf: &mut Buffer) {
+    let mut taken = vec![false; usize::from(plot.width)];
+    // The newest finding keeps its number where two would stand in one place.
+    for finding in seen {
+        let Some(at) = window.column_of(finding.from) else { continue };
+        let label = seen::label(finding, world.glyphs);
+        let columns = usize::from(width(&label));
+        let from = usize::from(at).min(taken.len().saturating_sub(columns));
+        if taken[from..from + columns].iter().any(|taken| *taken) {
+            continue;
+        }
+        taken[from..from + columns].fill(true);
+        put(buf, plot.x + from as u16, plot.y - 1, columns as u16, &label, world.style(seen::role(finding)));
+    }
     let mut free = plot.x;
     for (t, text) in world.snapshot.marks.iter() {
         let Some(at) = window.column_of(*t) else { continue };
         let x = plot.x + at;
-        if x >= free {
+        if x >= free && !taken[usize::from(at)] {
             let end = put(buf, x, plot.y - 1, 1, encode(world.glyphs.mark, &mut [0; 4]), world.style(Role::Notice));
-            let room = plot.right().saturating_sub(end).min(20);
+            let next = taken[usize::from(at)..].iter().position(|taken| *taken).unwrap_or(usize::MAX);
+            let room = plot.right().saturating_sub(end).min(20).min(u16::try_from(next.saturating_sub(1)).unwrap_or(u16::MAX));
             free = put(buf, end, plot.y - 1, room, &fit(text, room), world.style(Role::Dim)) + 1;
         }
     }
@@ -320,13 +392,35 @@ pub fn time_axis(world: &World<'_>, look: &Look, window: Window, plot: Rect, buf
     }
 }
 
-/// The selected process's part of the card, where the process list has the focus.
-fn selected_share(look: &Look, card: &Card<'_>, window: Window) -> Option<(Vec<Bucket>, Slice)> {
-    let Some(RowKey::Holder(gpu, key)) = look.row.as_ref().filter(|_| look.focus == Focus::Processes) else { return None };
-    if *gpu != card.gpu() {
-        return None;
+/// The selected row's part of the card, where the process list has the focus: of a process, a job or what nobody holds.
+pub fn selected_share(look: &Look, card: &Card<'_>, window: Window) -> Option<(Vec<Bucket>, Slice)> {
+    let row = look.row.as_ref().filter(|_| look.focus == Focus::Processes)?;
+    let view = card.view;
+    let holders = || view.holders.iter().flat_map(|list| list.iter()).chain(view.gone.iter());
+    match row {
+        RowKey::Holder(gpu, key) if *gpu == card.gpu() => {
+            let holder = holders().find(|holder| holder.key == *key)?;
+            Some((window.buckets(holder.series.as_ref()?), Slice::of(holder.relation())))
+        }
+        RowKey::Job(leader) => {
+            let of_job = |holder: &&Arc<HolderView>| {
+                holder.process.as_ref().and_then(|process| process.job.as_ref()).is_some_and(|job| job.leader == *leader)
+            };
+            let mut sum: Option<(Vec<Bucket>, Slice)> = None;
+            for holder in holders().filter(of_job) {
+                let Some(series) = &holder.series else { continue };
+                let buckets = window.buckets(series);
+                match &mut sum {
+                    None => sum = Some((buckets, Slice::of(holder.relation()))),
+                    Some((sum, _)) => sum.iter_mut().zip(buckets).for_each(|(sum, bucket)| *sum = sum.plus(bucket)),
+                }
+            }
+            sum
+        }
+        RowKey::Unattributed(gpu) if *gpu == card.gpu() && !view.unattributed.is_empty() => {
+            Some((window.buckets(&view.unattributed), Slice::Unattributed))
+        }
+        RowKey::Others(gpu) if *gpu == card.gpu() => Some((window.buckets(&view.others), Slice::Unknown)),
+        _ => None,
     }
-    let holders = card.view.holders.iter().flat_map(|list| list.iter()).chain(card.view.gone.iter());
-    let holder = holders.into_iter().find(|holder| holder.key == *key)?;
-    Some((window.buckets(holder.series.as_ref()?), Slice::of(holder.relation())))
 }

@@ -20,6 +20,12 @@ pub struct Glyphs {
     pub sorted: [char; 2],
     /// A mark in the lane.
     pub mark: char,
+    /// A job whose processes are folded away, and one whose processes stand below it.
+    pub folds: [char; 2],
+    /// A tagged row.
+    pub tag: char,
+    /// Before a number that is less than nothing.
+    pub minus: char,
     /// A MIG instance below its parent: one of several, the last.
     pub branches: [char; 2],
     /// The parts of a full block from empty to full.
@@ -38,6 +44,9 @@ pub static UNICODE: Glyphs = Glyphs {
     marker: '▸',
     sorted: ['▼', '▲'],
     mark: '▾',
+    folds: ['▸', '▾'],
+    tag: '●',
+    minus: '−',
     branches: ['├', '└'],
     levels: &[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
     braille: true,
@@ -53,6 +62,9 @@ pub static ASCII: Glyphs = Glyphs {
     marker: '>',
     sorted: ['v', '^'],
     mark: 'v',
+    folds: ['+', '-'],
+    tag: '*',
+    minus: '-',
     branches: ['|', '`'],
     levels: &[' ', '.', ':', '-', '=', '+', '*', '#', '@'],
     braille: false,

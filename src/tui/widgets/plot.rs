@@ -42,6 +42,35 @@ pub struct Plot<'a> {
     pub glyphs: &'a Glyphs,
 }
 
+/// Single dots in a plot, on top of what is there.
+pub struct Dots<'a> {
+    area: Rect,
+    top: Bytes,
+    glyphs: &'a Glyphs,
+}
+
+impl<'a> Dots<'a> {
+    /// Dots in the area of a plot that ends at `top`.
+    pub fn new(area: Rect, top: Bytes, glyphs: &'a Glyphs) -> Self {
+        Self { area, top, glyphs }
+    }
+
+    /// Adds one in the left or right half of a column, at the height of a value.
+    pub fn put(&self, buf: &mut Buffer, column: u16, right: bool, value: Bytes, style: Style) {
+        let whole = f64::from(self.area.height) * 4.0;
+        let level = (value.0 as f64 / self.top.0.max(1) as f64 * whole).round().clamp(1.0, whole.max(1.0)) as u16 - 1;
+        let place = (self.area.x + column, self.area.bottom().saturating_sub(1 + level / 4));
+        if !self.area.contains(place.into()) || !buf.area().contains(place.into()) {
+            return;
+        }
+        let cell = &mut buf[place];
+        let bit = u32::from(DOTS[usize::from(right)][usize::from(level % 4)]);
+        let there = cell.symbol().chars().next().map(u32::from).filter(|c| (0x2800..0x2900).contains(c)).unwrap_or(0x2800);
+        let glyph = if self.glyphs.braille { char::from_u32(there | bit).unwrap_or('.') } else { '.' };
+        cell.set_char(glyph).set_style(super::text::plain(style));
+    }
+}
+
 /// Levels of one bucket, counted from the lower edge in dots.
 #[derive(Clone, Copy, Default)]
 struct Levels {

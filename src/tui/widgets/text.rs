@@ -13,6 +13,11 @@ pub fn width(text: &str) -> u16 {
     u16::try_from(columns).unwrap_or(u16::MAX)
 }
 
+/// Adds to a text.
+pub fn say(text: &mut String, more: std::fmt::Arguments<'_>) {
+    std::fmt::Write::write_fmt(text, more).expect("a String takes every text");
+}
+
 /// The text, or its beginning and `…` where it is wider than `max` columns.
 pub fn fit(text: &str, max: u16) -> Cow<'_, str> {
     if width(text) <= max {
@@ -63,6 +68,42 @@ pub fn fit_clauses(text: &str, max: u16) -> Cow<'_, str> {
         (None, _) => {}
     }
     cut(" ", " …").map_or_else(|| fit(text, max), |words| Cow::Owned(format!("{words} …")))
+}
+
+/// The text in lines of at most `max` columns, broken between words where there are any.
+pub fn wrap(text: &str, max: u16) -> Vec<String> {
+    let max = max.max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word = word;
+        loop {
+            let line = lines.last_mut().expect("there is a first line");
+            let gap = u16::from(!line.is_empty());
+            if width(line) + gap + width(word) <= max {
+                if gap > 0 {
+                    line.push(' ');
+                }
+                line.push_str(word);
+                break;
+            }
+            if gap > 0 {
+                lines.push(String::new());
+                continue;
+            }
+            // A word wider than the line is cut where it must be.
+            let mut columns = 0;
+            let end = word.char_indices().find(|(_, c)| {
+                columns += c.width().unwrap_or(0) as u16;
+                columns > max
+            });
+            let Some((end, _)) = end.filter(|(end, _)| *end > 0) else { break };
+            let (head, tail) = word.split_at(end);
+            line.push_str(head);
+            word = tail;
+            lines.push(String::new());
+        }
+    }
+    lines
 }
 
 /// The style without attributes of what lay below: `dim` of a rule would make its title dim.
@@ -217,6 +258,15 @@ mod tests {
         assert_eq!(fit_clauses(text, 15), "GPU 0: 12.5 …");
         assert_eq!(fit_clauses(text, 11), "GPU 0: …");
         assert_eq!(fit_clauses(text, 2), "G…");
+    }
+
+    #[test]
+    fn text_is_wrapped_between_words() {
+        assert_eq!(wrap("python train.py --bs 64", 12), ["python", "train.py", "--bs 64"]);
+        assert_eq!(wrap("", 9), [""]);
+        assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrap("x 訓練します", 5), ["x", "訓練", "しま", "す"]);
+        assert!(wrap(&"x".repeat(100_000), 50).iter().all(|line| width(line) <= 50));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Growth {
     pub noise: f64,
     /// It rests this long after as much growth: evaluations.
     pub rests: Option<(f64, f64)>,
-    /// After as much time a share of what was leaked comes back.
+    /// After as much time a share of what was leaked since the last time comes back.
     pub resets: Option<(f64, f64)>,
 }
 
@@ -53,7 +53,7 @@ impl Growth {
         let (begin, base) = (script.t, script.level);
         script.program.grows.get_or_insert(begin);
         let (mut leaked, mut shown, mut grown) = (dice.unit() * self.segment, 0.0, 0.0);
-        let (mut rest, mut reset) = (begin, begin);
+        let (mut rest, mut reset, mut kept) = (begin, begin, 0.0);
         while shown < self.room * 1.5 && script.t < until {
             script.pass(self.step * dice.range(0.95, 1.05));
             if let Some((every, length)) = self.rests
@@ -68,7 +68,8 @@ impl Growth {
             if let Some((every, share)) = self.resets
                 && script.t - reset > every
             {
-                leaked *= 1.0 - share;
+                leaked -= (leaked - kept) * share;
+                kept = leaked;
                 shown = pages((leaked / self.segment).floor() * self.segment);
                 script.to(base + shown);
                 reset = script.t;

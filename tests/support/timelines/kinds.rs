@@ -30,6 +30,7 @@ const POOL: &[Shape] = &[Shape::Preallocated, Shape::Steady];
 const SAWTOOTH: &[Shape] = &[Shape::Sawtooth];
 const TEETH_LEAK: &[Shape] = &[Shape::Leak, Shape::Growing, Shape::Sawtooth];
 const STEPS: &[Shape] = &[Shape::Steps];
+/// Somebody came or went.
 const ARRIVAL: &[Shape] = &[Shape::Steps, Shape::Steady];
 const CHURN: &[Shape] = &[Shape::Churn, Shape::Steps];
 const IDLE: &[Shape] = &[Shape::Idle];
@@ -50,7 +51,8 @@ pub const KINDS: &[Kind] = &[
     // Growth that ends in an OOM.
     kind("leak of 2 MiB segments", 4, |dice, plan| leak(dice, plan, |_, _| 2.0)),
     kind("leak of 20 MiB segments", 4, |dice, plan| leak(dice, plan, |_, room| (room / 10.0).min(20.0))),
-    kind("leak of big blocks", 3, |dice, plan| leak(dice, plan, |dice, room| room / dice.range(8.0, 30.0))),
+    kind("leak of big blocks", 3, |dice, plan| leak(dice, plan, |dice, room| room / dice.range(4.0, 25.0))),
+    kind("growing requests", 2, growing_requests),
     kind("leak with evaluations", 2, leak_with_rests),
     kind("leak per epoch", 3, leak_per_epoch),
     kind("accelerating growth", 3, accelerating),
@@ -58,6 +60,7 @@ pub const KINDS: &[Kind] = &[
     kind("leak after a long plateau", 3, leak_after_plateau),
     kind("leak with partial resets", 2, leak_with_resets),
     kind("sawtooth and leak", 4, sawtooth_and_leak),
+    kind("leak under spikes", 3, leak_under_spikes),
     kind("evaluation jump, then leak", 2, steps_and_leak),
     kind("staircase of fragmentation", 3, fragmentation),
     kind("KV cache of one long context", 3, kv_cache),
@@ -89,6 +92,7 @@ pub const KINDS: &[Kind] = &[
     kind("foreign arrival", 2, foreign_arrival),
     kind("short jobs one after another", 1, short_jobs),
     kind("small pool in unified memory", 1, unified_pool),
+    kind("steady MIG instances", 1, steady_instances),
     // Harmless, and frightening.
     frightening("pool at 95 %", 3, pool_95),
     frightening("TensorFlow takes it all", 2, tensorflow),
@@ -129,13 +133,12 @@ const CARDS: &[(&str, f64)] = &[
 impl Plan {
     /// Adds a card; all of a plan are alike.
     fn card(&mut self, dice: &Dice) -> usize {
-        let card = match self.cards.first() {
-            Some(card) => card.clone(),
-            None => {
-                let (name, total) = dice.pick(CARDS);
-                let reserved = pages(total * 0.005 + dice.range(60.0, 200.0));
-                Card { name, total, reserved, base: dice.range(1.0, 14.0).round(), parent: None, unified: false }
-            }
+        let card = if let Some(card) = self.cards.first() {
+            card.clone()
+        } else {
+            let (name, total) = dice.pick(CARDS);
+            let reserved = pages(total * 0.005 + dice.range(60.0, 200.0));
+            Card { name, total, reserved, base: dice.range(1.0, 14.0).round(), parent: None, unified: false }
         };
         self.cards.push(card);
         self.cards.len() - 1
@@ -201,6 +204,9 @@ fn leak_on(dice: &Dice, plan: &mut Plan, gpu: usize, shape: fn(&Dice, f64) -> f6
     change(dice, &mut growth);
     growth.write(dice, &mut script, END);
     script.program.catches = dice.chance(0.1);
+    if dice.chance(0.25) {
+        script.program.slack = usable * dice.range(0.003, 0.04);
+    }
     let main = plan.run(script);
     plan.judge(LEAK, main, LEAK);
     plan.end = END;
@@ -233,7 +239,7 @@ fn leak_per_epoch(dice: &Dice, plan: &mut Plan) {
         |_, _| 2.0,
         |dice, growth| {
             growth.seconds = growth.seconds.max(60.0);
-            growth.step = growth.seconds / dice.range(6.0, 14.0);
+            growth.step = growth.seconds / dice.range(4.5, 14.0);
             growth.noise = dice.pick(&[0.0, 0.05]);
         },
     );
@@ -270,8 +276,10 @@ fn leak_after_plateau(dice: &Dice, plan: &mut Plan) {
 fn leak_with_resets(dice: &Dice, plan: &mut Plan) {
     let gpu = plan.card(dice);
     leak_on(dice, plan, gpu, small, |dice, growth| {
+        // With what comes back it takes up to two and a half times as long.
+        growth.seconds = growth.seconds.min(600.0);
         let every = growth.seconds / dice.range(4.0, 10.0);
-        growth.resets = Some((every, dice.range(0.05, 0.25)));
+        growth.resets = Some((every, dice.range(0.1, 0.6)));
     });
     plan.judge(TEETH_LEAK, 0, TEETH_LEAK);
 }
@@ -298,6 +306,42 @@ fn sawtooth_and_leak(dice: &Dice, plan: &mut Plan) {
         tooth(dice, &mut script, top, period * dice.range(0.95, 1.05));
         let leaked = per_cycle * (script.t - begin) / period;
         script.to(base + (leaked / 2.0).floor() * 2.0);
+    }
+    let main = plan.run(script);
+    plan.judge(TEETH_LEAK, main, TEETH_LEAK);
+    plan.end = END;
+    plan.tail(dice);
+}
+
+/// The floor leaks; what fails is the peak of a checkpoint or an evaluation that gives its memory back.
+fn leak_under_spikes(dice: &Dice, plan: &mut Plan) {
+    let gpu = plan.card(dice);
+    let usable = plan.usable(gpu);
+    let floor = usable * dice.range(0.2, 0.5);
+    let height = (usable - floor) * dice.range(0.15, 0.5);
+    let seconds = dice.log(60.0, 1_200.0);
+    let every = seconds / dice.range(8.0, 40.0);
+    let role = Role::training(dice);
+    let mut script = attached(dice, role, gpu, floor);
+    let (begin, base) = (script.t + dice.log(5.0, 100.0), script.level);
+    script.t = begin;
+    script.program.grows = Some(begin);
+    let rate = (usable - floor - height) / seconds;
+    let (mut spike, step) = (begin + every, step(dice, seconds));
+    while script.t - begin < seconds * 1.5 {
+        script.pass(step);
+        let level = base + rate * (script.t - begin);
+        if pages(level) > script.level {
+            script.to(level);
+        }
+        if script.t >= spike {
+            spike += every * dice.range(0.9, 1.1);
+            let floor = script.level;
+            let (up, pieces) = (dice.log(0.05, 2.0).min(every / 5.0), dice.int(1, 5));
+            let top = floor + height * dice.range(0.95, 1.0);
+            script.ramp(dice, top, up, pieces);
+            script.pass(dice.log(0.05, 5.0).min(every / 5.0)).to(floor);
+        }
     }
     let main = plan.run(script);
     plan.judge(TEETH_LEAK, main, TEETH_LEAK);
@@ -456,7 +500,8 @@ fn leak_of_job(dice: &Dice, plan: &mut Plan) {
     plan.tail(dice);
 }
 
-fn leak_in_instance(dice: &Dice, plan: &mut Plan) {
+/// A card split into instances; how many.
+fn instances(dice: &Dice, plan: &mut Plan) -> usize {
     let (name, total, profile, size) = dice.pick(&[
         ("NVIDIA A100-SXM4-40GB", 40_960.0, "1g.5gb", 4_864.0),
         ("NVIDIA A100-SXM4-80GB", 81_920.0, "2g.20gb", 19_968.0),
@@ -468,15 +513,33 @@ fn leak_in_instance(dice: &Dice, plan: &mut Plan) {
     for _ in 0..parts {
         plan.cards.push(Card { name: profile, total: size, reserved: 16.0, base: 9.0, parent: Some(0), unified: false });
     }
-    leak_on(dice, plan, 1, small, |_, _| ());
-    for part in 2..=parts as usize {
-        if dice.chance(0.7) {
+    parts as usize
+}
+
+/// Some instances run something steady.
+fn fill(dice: &Dice, plan: &mut Plan, from: usize, parts: usize, end: f64) {
+    for part in from..=parts {
+        if part == 1 || dice.chance(0.7) {
             let (role, level) = (Role::training(dice), plan.usable(part) * dice.range(0.2, 0.95));
-            let mut other = attached(dice, role, part, level);
-            other.work(dice, END, 60.0);
-            plan.run(other);
+            let mut script = attached(dice, role, part, level);
+            script.work(dice, end, 60.0);
+            plan.run(script);
         }
     }
+}
+
+fn leak_in_instance(dice: &Dice, plan: &mut Plan) {
+    let parts = instances(dice, plan);
+    leak_on(dice, plan, 1, small, |_, _| ());
+    fill(dice, plan, 2, parts, END);
+}
+
+fn steady_instances(dice: &Dice, plan: &mut Plan) {
+    let parts = instances(dice, plan);
+    plan.end = dice.log(90.0, 600.0);
+    let end = plan.end;
+    fill(dice, plan, 1, parts, end);
+    plan.judge(STEADY, 0, STEADY);
 }
 
 fn unified(dice: &Dice, plan: &mut Plan) -> usize {
@@ -488,6 +551,28 @@ fn unified(dice: &Dice, plan: &mut Plan) -> usize {
 fn leak_in_unified(dice: &Dice, plan: &mut Plan) {
     let gpu = unified(dice, plan);
     leak_on(dice, plan, gpu, small, |_, _| ());
+}
+
+/// Results are joined into one tensor again and again: each time a larger block is asked for, and the last is much larger than
+/// what is free.
+fn growing_requests(dice: &Dice, plan: &mut Plan) {
+    let gpu = plan.card(dice);
+    let usable = plan.usable(gpu);
+    let level = usable * dice.range(0.1, 0.5);
+    let plateau = dice.log(10.0, 200.0);
+    let mut script = steady(dice, gpu, level, plateau);
+    script.program.grows = Some(script.t);
+    let (ratio, rises) = (dice.range(1.1, 1.5), dice.int(6, 14));
+    let every = dice.log(3.0, 90.0);
+    let mut size = (usable - level) * (ratio - 1.0) / (ratio.powi(rises as i32) - 1.0);
+    while script.level < usable * 2.0 {
+        script.pass(every * dice.range(0.9, 1.1)).add(size);
+        size = (size * ratio).max(2.0);
+    }
+    let main = plan.run(script);
+    plan.judge(GROWING, main, GROWING);
+    plan.end = END;
+    plan.tail(dice);
 }
 
 fn fast_growth(dice: &Dice, plan: &mut Plan) {
@@ -579,7 +664,7 @@ fn optimizer_fails(dice: &Dice, plan: &mut Plan) {
 
 fn steady_training(dice: &Dice, plan: &mut Plan) {
     let gpu = plan.card(dice);
-    let (level, plateau) = (plan.usable(gpu) * dice.range(0.1, 0.8), dice.log(120.0, 1_500.0));
+    let (level, plateau) = (plan.usable(gpu) * dice.range(0.1, 0.8), dice.log(90.0, 900.0));
     let script = steady(dice, gpu, level, plateau);
     plan.end = script.t;
     let main = plan.run(script);
@@ -589,7 +674,7 @@ fn steady_training(dice: &Dice, plan: &mut Plan) {
 fn idle(dice: &Dice, plan: &mut Plan) {
     plan.card(dice);
     plan.shapes = IDLE;
-    plan.end = dice.log(120.0, 900.0);
+    plan.end = dice.log(90.0, 600.0);
 }
 
 fn slow_leak(dice: &Dice, plan: &mut Plan) {
@@ -600,12 +685,12 @@ fn slow_leak(dice: &Dice, plan: &mut Plan) {
     let (room, seconds) = (usable - script.level, dice.log(5_000.0, 40_000.0));
     plan.end = script.t + dice.range(300.0, 1_500.0);
     let step = dice.log(0.2, 2.0);
-    Growth::leak(room, seconds, step, dice_segment(room)).write(dice, &mut script, plan.end + 10.0);
+    Growth::leak(room, seconds, step, segment_of(room)).write(dice, &mut script, plan.end + 10.0);
     let main = plan.run(script);
     plan.judge(LEAK, main, LEAK);
 }
 
-fn dice_segment(room: f64) -> f64 {
+fn segment_of(room: f64) -> f64 {
     if room > 40_000.0 { 20.0 } else { 2.0 }
 }
 
@@ -631,7 +716,7 @@ fn workers(dice: &Dice, plan: &mut Plan) {
 
 fn rank0(dice: &Dice, plan: &mut Plan) {
     let ranks = dice.pick(&[2_usize, 4, 8]);
-    plan.end = dice.log(120.0, 900.0);
+    plan.end = dice.log(90.0, 600.0);
     let block = dice.range(400.0, 900.0);
     for _ in 0..ranks {
         plan.card(dice);
@@ -651,7 +736,7 @@ fn rank0(dice: &Dice, plan: &mut Plan) {
 }
 
 fn imbalance(dice: &Dice, plan: &mut Plan) {
-    plan.end = dice.log(120.0, 900.0);
+    plan.end = dice.log(90.0, 600.0);
     for n in 0..dice.pick(&[2, 4]) {
         let gpu = plan.card(dice);
         let share = if n == 0 { dice.range(0.7, 0.9) } else { dice.range(0.05, 0.4) };
@@ -676,14 +761,14 @@ fn orphan(dice: &Dice, plan: &mut Plan) {
     plan.end = script.t + dice.log(60.0, 300.0);
     plan.run(script);
     plan.run(child);
-    plan.shapes = STEPS;
+    plan.shapes = ARRIVAL;
 }
 
 fn spikes_to(dice: &Dice, plan: &mut Plan, low: f64, top: f64) {
     let gpu = plan.card(dice);
     let usable = plan.usable(gpu);
     let mut script = steady(dice, gpu, usable * low, 20.0);
-    plan.end = script.t + dice.log(300.0, 1_200.0);
+    plan.end = script.t + dice.log(150.0, 900.0);
     while script.t < plan.end - 40.0 {
         let floor = script.level;
         script.pass(20.0 + dice.wait(40.0));
@@ -794,7 +879,7 @@ fn short_jobs(dice: &Dice, plan: &mut Plan) {
 
 fn unified_pool(dice: &Dice, plan: &mut Plan) {
     let gpu = unified(dice, plan);
-    plan.end = dice.log(120.0, 900.0);
+    plan.end = dice.log(90.0, 600.0);
     let (role, level) = (Role::server(dice), plan.usable(gpu) * dice.range(0.3, 0.8));
     let mut script = attached(dice, role, gpu, level);
     script.work(dice, plan.end, 40.0);
@@ -803,12 +888,12 @@ fn unified_pool(dice: &Dice, plan: &mut Plan) {
 }
 
 /// A server with a pool of a round share, from its start or seen while it runs.
-fn server(dice: &Dice, plan: &mut Plan, share: f64) -> (Script, f64) {
+fn server(dice: &Dice, plan: &mut Plan, share: f64, starts: bool) -> (Script, f64) {
     let gpu = plan.card(dice);
     let (total, usable) = (plan.cards[gpu].total, plan.usable(gpu));
     let pool = (total * share).min(usable - 60.0);
     let role = Role::server(dice);
-    let start = if dice.chance(0.6) { dice.range(1.0, 15.0) } else { 0.0 };
+    let start = if starts { dice.range(1.0, 15.0) } else { 0.0 };
     let mut script = Script::new(dice, role, gpu, start);
     if start > 0.0 {
         script.context(dice);
@@ -834,8 +919,8 @@ fn serve(dice: &Dice, script: &mut Script, until: f64) {
 
 fn pool_95(dice: &Dice, plan: &mut Plan) {
     let share = dice.pick(&[0.9, 0.9, 0.92, 0.95]);
-    let (mut script, _) = server(dice, plan, share);
-    plan.end = script.t + dice.log(120.0, 1_200.0);
+    let (mut script, _) = server(dice, plan, share, dice.chance(0.6));
+    plan.end = script.t + dice.log(60.0, 500.0);
     serve(dice, &mut script, plan.end);
     let main = plan.run(script);
     plan.judge(POOL, main, POOL);
@@ -848,7 +933,7 @@ fn tensorflow(dice: &Dice, plan: &mut Plan) {
     let mut script = Script::new(dice, Role::mine("python tf_train.py"), gpu, start);
     script.context(dice);
     script.to(usable * dice.range(0.945, 0.99));
-    let until = script.t + dice.log(120.0, 1_200.0);
+    let until = script.t + dice.log(60.0, 500.0);
     script.work(dice, until, 60.0);
     plan.end = script.t;
     let main = plan.run(script);
@@ -910,12 +995,12 @@ fn saturating(dice: &Dice, plan: &mut Plan) {
 
 fn graph_capture(dice: &Dice, plan: &mut Plan) {
     let share = dice.range(0.86, 0.9);
-    let (mut script, usable) = server(dice, plan, share);
+    let (mut script, usable) = server(dice, plan, share, true);
     let top = usable * dice.range(0.93, 0.97);
     script.pass(dice.log(1.0, 20.0)).busy(60.0);
     let (seconds, steps) = (dice.log(4.0, 45.0), dice.int(10, 70));
     script.ramp(dice, top, seconds, steps);
-    plan.end = script.t + dice.log(60.0, 900.0);
+    plan.end = script.t + dice.log(60.0, 500.0);
     serve(dice, &mut script, plan.end);
     let main = plan.run(script);
     plan.judge(POOL, main, POOL);
@@ -926,7 +1011,7 @@ fn staircase(dice: &Dice, plan: &mut Plan) {
     let usable = plan.usable(gpu);
     let (low, top) = (usable * dice.range(0.3, 0.7), usable * dice.range(0.85, 0.97));
     let mut script = steady(dice, gpu, low, 3.0);
-    plan.end = script.t + dice.log(200.0, 1_500.0);
+    plan.end = script.t + dice.log(120.0, 1_200.0);
     let step = dice.log(0.2, 3.0);
     records(dice, &mut script, top, step, plan.end);
     let main = plan.run(script);
@@ -984,7 +1069,7 @@ fn warmup(dice: &Dice, plan: &mut Plan) {
         script.pass(wait).add((grow / segments as f64 / 20.0).ceil() * 20.0);
         wait *= dice.range(1.05, 1.5);
     }
-    let until = script.t + dice.log(120.0, 900.0);
+    let until = script.t + dice.log(60.0, 500.0);
     script.work(dice, until, 93.0);
     plan.end = script.t;
     let main = plan.run(script);
@@ -995,7 +1080,7 @@ fn full_flat(dice: &Dice, plan: &mut Plan) {
     let gpu = plan.card(dice);
     let (role, level) = (Role::training(dice), plan.usable(gpu) * dice.range(0.97, 0.997));
     let mut script = attached(dice, role, gpu, level);
-    plan.end = dice.log(120.0, 1_200.0);
+    plan.end = dice.log(90.0, 600.0);
     script.work(dice, plan.end, 96.0);
     let main = plan.run(script);
     plan.judge(LOADED, main, LOADED);
@@ -1007,7 +1092,7 @@ fn wander(dice: &Dice, plan: &mut Plan) {
     let (low, high) = (usable * dice.range(0.82, 0.86), usable * dice.range(0.89, 0.93));
     let role = Role::mine("python serve_vlm.py");
     let mut script = attached(dice, role, gpu, low + (high - low) * dice.unit());
-    plan.end = dice.log(300.0, 1_500.0);
+    plan.end = dice.log(150.0, 900.0);
     let (every, size) = (dice.log(0.5, 20.0), (high - low) * dice.range(0.1, 0.4));
     while script.t < plan.end {
         script.pass(dice.wait(every)).busy(dice.range(30.0, 95.0));
@@ -1023,7 +1108,7 @@ fn training_95(dice: &Dice, plan: &mut Plan) {
     let (role, start) = (Role::training(dice), dice.range(0.5, 20.0));
     let level = plan.usable(gpu) * dice.range(0.92, 0.97);
     let mut script = training(dice, role, gpu, start, level);
-    let until = script.t + dice.log(120.0, 900.0);
+    let until = script.t + dice.log(60.0, 500.0);
     script.work(dice, until, 96.0);
     plan.end = script.t;
     let main = plan.run(script);
@@ -1036,15 +1121,19 @@ fn requests(dice: &Dice, plan: &mut Plan) {
     let (weights, top) = (usable * dice.range(0.3, 0.7), usable * dice.range(0.86, 0.93));
     let role = Role::mine("python chat_server.py");
     let mut script = attached(dice, role, gpu, weights);
-    plan.end = dice.log(300.0, 1_500.0);
+    plan.end = dice.log(150.0, 900.0);
     let length = dice.log(8.0, 70.0);
     while script.t < plan.end {
         script.busy(0.0).pass(dice.wait(3.0)).busy(90.0);
         // A context grows token by token and is dropped at its end.
         let share = dice.range(0.4, 1.0);
         let (level, seconds) = (weights + (top - weights) * share, length * share);
-        let pieces = (seconds * 2.0).max(8.0) as u64;
+        let (pieces, begin) = ((seconds * 2.0).max(8.0) as u64, script.t);
         script.ramp(dice, level, seconds, pieces);
+        if script.program.loading.is_empty() {
+            // Nobody can know of the first that it will end.
+            script.program.loading.push((begin, script.t));
+        }
         script.to(weights);
     }
     let main = plan.run(script);
@@ -1056,7 +1145,7 @@ fn few_steps(dice: &Dice, plan: &mut Plan) {
     let usable = plan.usable(gpu);
     let (low, top) = (usable * dice.range(0.3, 0.6), usable * dice.range(0.88, 0.95));
     let mut script = steady(dice, gpu, low, 30.0);
-    let steps = dice.int(2, 4);
+    let steps = dice.int(2, 3);
     let weights: Vec<f64> = (0..steps).map(|_| dice.range(0.3, 1.5)).collect();
     let sum: f64 = weights.iter().sum();
     for weight in &weights {

@@ -34,7 +34,7 @@ pub struct Program {
     pub events: Vec<Event>,
     /// Utilisation of its card from a moment on.
     pub busy: Vec<(f64, f64)>,
-    /// Loading ramps: alarms there count neither way.
+    /// Loading ramps, and what nobody could tell from a growth without end: alarms there count neither way.
     pub loading: Vec<(f64, f64)>,
     /// Since when it grows without bound.
     pub grows: Option<f64>,
@@ -42,6 +42,8 @@ pub struct Program {
     pub killed: Option<f64>,
     /// It catches the failure and keeps what it has.
     pub catches: bool,
+    /// Cached blocks that its allocator gives back before a request fails for good.
+    pub slack: f64,
     /// Programs of one job die together.
     pub job: Option<u32>,
 }
@@ -106,6 +108,7 @@ impl Script {
             grows: None,
             killed: None,
             catches: false,
+            slack: 0.0,
             job: None,
         };
         Self { program, t, level: 0.0, gpu }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::dice::Dice;
-use super::program::Program;
+use super::program::{Program, pages};
 
 /// A card or an instance of one; MiB.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub struct Settled {
 #[derive(Clone, Copy)]
 enum Change {
     Ask(f64),
-    /// Memory given back or taken by the allocator itself, which cannot fail.
+    /// Memory given back, which cannot fail.
     Set(f64),
     Kill,
 }
@@ -67,6 +67,9 @@ pub fn settle(dice: &Dice, cards: &[Card], programs: &[Program], kills: bool) ->
         failures: Vec::new(),
         gone: vec![f64::INFINITY; programs.len()],
     };
+    let mut slack: Vec<f64> = programs.iter().map(|program| program.slack).collect();
+    // What an allocator has given back is missing from the levels of its script.
+    let mut less = vec![0.0_f64; programs.len()];
     // A program that failed asks for nothing more.
     let mut ended = vec![false; programs.len()];
     while let Some(((us, _), (n, gpu, change))) = queue.pop_first() {
@@ -84,11 +87,22 @@ pub fn settle(dice: &Dice, cards: &[Card], programs: &[Program], kills: bool) ->
             }
             Change::Kill => !ended[n],
             Change::Ask(_) if ended[n] => false,
-            Change::Ask(level) => {
+            Change::Ask(asked) => {
+                let level = (asked - less[n]).max(0.0);
                 let held: f64 = now.iter().map(|levels| levels[gpu]).sum();
                 let free = cards[gpu].total - cards[gpu].reserved - cards[gpu].base - held;
-                if level - now[n][gpu] <= free {
+                let missing = level - now[n][gpu] - free;
+                if missing <= 0.0 {
                     set(n, gpu, level, &mut now);
+                    false
+                } else if slack[n] >= missing {
+                    // It flushes a part of its cache, asks again, and gets it.
+                    let given = pages(slack[n] * dice.range(0.5, 1.0)).max(pages(missing + 2.0)).min(now[n][gpu]);
+                    slack[n] -= given;
+                    less[n] += given;
+                    let before = now[n][gpu];
+                    set(n, gpu, before - given, &mut now);
+                    push(&mut queue, t + dice.range(0.01, 0.2), (n, gpu, Change::Ask(asked)));
                     false
                 } else {
                     settled.failures.push(Failure { t, gpu, program: n });
