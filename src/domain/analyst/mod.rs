@@ -4,8 +4,9 @@
 //! the [`trend`] of the peak per cycle, the [`risk`], the findings of [`super::detect`], the [`shape`] and the anatomy.
 //! Nothing depends on the wall clock, on how samples are batched or on anything later.
 //!
-//! A reading costs a few compares; the real work is done when about a second is complete. A device takes at most 12 KiB and
-//! a holder 10 KiB; of all else there is a bounded number.
+//! A reading costs a few compares; the real work is done when about a second is complete. A series takes at most 10 KiB (128
+//! seconds 3 KiB, marks 3 KiB, the rest turning points, jumps, steps and rises), a device 6 KiB more for its detectors and for
+//! what no holder has, on unified memory one more series. Of all else there is a bounded number.
 
 pub(crate) mod card;
 mod envelope;
