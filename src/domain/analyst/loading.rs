@@ -104,7 +104,7 @@ impl Loading {
                     self.arrival = 0.0;
                 }
                 let again = self.from > 0.0 && !card.is_busy(now) && now - self.settled < PAUSE && lift > 0.1 * scale.total;
-                let fresh = newcomer && self.settled < self.newest(card);
+                let fresh = newcomer && self.settled < Self::newest(card);
                 if rose && (self.phase == Phase::Empty && step > 0.5 * scale.step || arrived || again || (fresh && step > 0.0)) {
                     self.phase = Phase::On;
                     (self.from, self.base) = (now, self.level);
@@ -149,7 +149,7 @@ impl Loading {
     }
 
     /// When the newest process came.
-    fn newest(&self, card: &Card) -> f64 {
+    fn newest(card: &Card) -> f64 {
         card.held.iter().filter(|held| held.born_here).map(|held| held.first).fold(0.0, f64::max)
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Trend {
     pub(crate) misfit: f64,
     /// The time from rise to rise and from reading to reading: nothing is known more exactly.
     lag: f64,
-    /// MiB² per second: how unevenly it grows.
+    /// How unevenly it grows, in squared MiB per second.
     diffusion: f64,
     /// How the rise changes over the window, and over the longest one that is one thing.
     bend: Option<Bend>,
