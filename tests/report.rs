@@ -1,5 +1,6 @@
 //! `report`: a recording as a whole, through the command.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ const HEAD: &str = r#"{"type":"header","format":"vramscope-timeline","version":1
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
     command.env_clear().env("HOME", "/nonexistent").env("LANG", "C.UTF-8").arg("report").args(arguments);
-    command.timeout(std::time::Duration::from_secs(300));
+    command.timeout(std::time::Duration::from_mins(5));
     command
 }
 
@@ -81,7 +82,7 @@ fn cut(file: &[u8], seconds: f64) -> String {
         let line: Value = serde_json::from_str(line).unwrap();
         line["t"].as_f64().unwrap_or(0.0) <= seconds
     };
-    text.lines().filter(early).map(|line| format!("{line}\n")).collect()
+    text.lines().filter(early).flat_map(|line| [line, "\n"]).collect()
 }
 
 #[test]
@@ -328,6 +329,17 @@ fn devices_can_be_chosen() {
 }
 
 #[test]
+fn the_file_of_the_readme_is_read() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let (_, rest) = readme.split_once("```json\n").unwrap();
+    let (file, _) = rest.split_once("```").unwrap();
+    let (code, document) = report(file, &[]);
+    assert_eq!((code, &document["problems"]), (0, &json!([])));
+    let device = &document["devices"][0];
+    assert_eq!((&device["samples"], &device["peak_used"]), (&json!(2), &json!(38_654_705_664_u64)));
+}
+
+#[test]
 fn simulated_is_said() {
     let (_, file) = recorded("idle", 2);
     assert_eq!(report(&file, &[]).1["simulated"], true);
@@ -357,6 +369,15 @@ fn what_is_said_at_a_time_depends_on_nothing_later() {
     let (_, whole) = report(&file, &[]);
     assert!(!entries(&whole, "risk").is_empty(), "nothing to compare");
     assert_eq!(entries(&whole, "risk"), &live(&samples).1);
+    // Of one device or job: on change of level, else at most once a second.
+    let mut newest: BTreeMap<String, &Value> = BTreeMap::new();
+    for risk in entries(&whole, "risk") {
+        let subject = format!("{} {}", risk["gpu"], risk["job"]);
+        if let Some(before) = newest.insert(subject, risk) {
+            let apart = risk["t"].as_f64().unwrap() - before["t"].as_f64().unwrap();
+            assert!(apart >= 1.0 - 1e-9 || risk["level"] != before["level"], "{before}\n{risk}");
+        }
+    }
     for seconds in [1.0, 17.3, 60.0, 93.25, 119.0, 149.0] {
         let (_, part) = report(cut(&file, seconds), &[]);
         for name in ["findings", "risk"] {

@@ -31,16 +31,20 @@ const DEADLINE: Duration = Duration::from_mins(1);
 const DOWN: &str = "\x1b[B";
 const ENTER: &str = "\r";
 
-/// One card, on which these processes hold memory: pid, whose, GiB.
+/// One card, on which these processes hold memory: pid, whose, GiB. Where one can't be seen none can.
 fn card(holders: &[(u32, &str, u32)]) -> String {
-    let mut text = "[[device]]\nname = 'card'\ntotal = '80GiB'\n".to_owned();
+    let foreign_pids = holders.iter().any(|(_, relation, _)| *relation == "unknown");
+    let mut text = format!("[node]\nuid = 1000\nforeign_pids = {foreign_pids}\n[[device]]\nname = 'card'\ntotal = '80GiB'\n");
     for (pid, relation, size) in holders {
-        let uid = 1000 + pid;
+        let (uid, command, kind) = match *relation {
+            "mine" => (1000, format!("python train-{pid}.py"), "C"),
+            "system" => (0, "/usr/lib/xorg/Xorg vt2".to_owned(), "G"),
+            _ => (1000 + pid, format!("python train-{pid}.py"), "C"),
+        };
         let phases = format!("{{ context = {{ size = '{size}GiB', in = '0s' }} }}, {{ plateau = {{ until = '10h' }} }}");
         let process = [
             "[[process]]".to_owned(),
-            format!("pid = {pid}\ncommand = 'python train-{pid}.py'"),
-            format!("user = 'user-{pid}'\nuid = {uid}\nrelation = '{relation}'"),
+            format!("pid = {pid}\ncommand = '{command}'\nkind = '{kind}'\nuser = 'user-{pid}'\nuid = {uid}"),
             format!("on = [{{ phases = [{phases}] }}]\n"),
         ];
         text += &process.join("\n");
@@ -159,7 +163,11 @@ fn job(holders: &[(u32, &str, u32)], launcher: &str) -> Screen {
     let stream = Stream::new(world(&scenario), StreamOptions::default());
     for mut sample in stream.take_while(|sample| sample.t <= Timestamp::secs(6)) {
         if let SampleBody::Process(process) = &mut sample.body {
-            Arc::make_mut(process).job = Some(Arc::clone(&job));
+            let process = Arc::make_mut(process);
+            process.job = Some(Arc::clone(&job));
+            if process.key.pid == Pid(7_003) {
+                process.relation = Relation::Unknown;
+            }
         }
         monitor.ingest(&sample);
     }
@@ -169,7 +177,7 @@ fn job(holders: &[(u32, &str, u32)], launcher: &str) -> Screen {
 
 #[test]
 fn a_job_is_signalled_as_a_whole_with_its_head() {
-    let workers = [(7001, "mine", 4), (7002, "mine", 8), (7003, "unknown", 1)];
+    let workers = [(7001, "mine", 4), (7002, "mine", 8), (7003, "mine", 1)];
     let mut screen = job(&workers, "torchrun");
     screen.press("tab home");
     let held = press(&mut screen, "K");
@@ -178,7 +186,12 @@ fn a_job_is_signalled_as_a_whole_with_its_head() {
     assert_eq!(pids, [6_000, 7_001, 7_002], "the unknown one is not even held");
     has(
         &mut screen,
-        &["3 processes of ", "12.0 GiB on GPU 0", "6000 ", "7001  user-7001", "7003  train-7003.py: its pid may mean"],
+        &[
+            "3 processes of user-7001, user-7002: 12.0 GiB on GPU 0",
+            "6000  train.py: holds no memory itself",
+            "7001  user-7001",
+            "7003  train-7003.py: its pid may mean",
+        ],
     );
     for key in ["enter", "down"] {
         press(&mut screen, key);
@@ -245,14 +258,29 @@ fn refusals_are_told_in_words() {
 #[test]
 fn the_menu_fits_the_smallest_screen_and_ascii() {
     let options = DashboardOptions { ascii: true, ..DashboardOptions::default() };
-    let mut screen = Screen::new(&card(&[(7001, "foreign", 4)]), (60, 16), options);
-    screen.run_to(5);
-    screen.press("tab");
-    press(&mut screen, "K");
-    has(&mut screen, &["train-7001.py (7001) of user-7001, foreign", "holds 4.00 GiB on GPU 0", "TERM", "CONT"]);
+    let open = |size| {
+        let mut screen = Screen::new(&card(&[(7001, "foreign", 4)]), size, options.clone());
+        screen.run_to(5);
+        screen.press("tab home");
+        press(&mut screen, "K");
+        screen
+    };
+    for size in [(60, 16), (80, 24)] {
+        let mut screen = open(size);
+        has(&mut screen, &["train-7001.py (7001) of user-7001", "holds 4.00 GiB on GPU 0", "TERM", "CONT"]);
+        press(&mut screen, "enter");
+        has(&mut screen, &["No, go back", "Yes, send TERM"]);
+        assert!(screen.text().is_ascii());
+    }
+    // Where the question can't be seen it can't be answered.
+    let mut screen = open((80, 24));
     press(&mut screen, "enter");
-    has(&mut screen, &["No, go back", "Yes, send TERM"]);
-    assert!(screen.text().is_ascii());
+    screen.resize(80, 3);
+    for key in ["down", "enter"] {
+        assert_eq!(press(&mut screen, key), None);
+    }
+    screen.resize(80, 24);
+    has(&mut screen, &["Send TERM?", "Not sent: the screen is too small"]);
 }
 
 #[test]

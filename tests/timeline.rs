@@ -45,7 +45,9 @@ fn read(bytes: impl Into<Vec<u8>>) -> (Vec<Record>, Vec<Problem>) {
 
 fn write(records: &[Record]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
-    records.iter().for_each(|record| writer.record(record).unwrap());
+    for record in records {
+        writer.record(record).unwrap();
+    }
     writer.into_inner()
 }
 
@@ -56,7 +58,9 @@ fn samples(records: &[Record]) -> Vec<Sample> {
 
 /// Texts of problems, for messages.
 fn said(problems: &[Problem]) -> String {
-    problems.iter().map(|problem| format!("{:?}: {} ({})\n", problem.line, problem.text, problem.lost)).collect()
+    let said: Vec<String> =
+        problems.iter().map(|problem| format!("{:?}: {} ({})", problem.line, problem.text, problem.lost)).collect();
+    said.join("\n")
 }
 
 #[test]
@@ -202,22 +206,32 @@ fn hostile_texts_are_harmless() {
 
 #[test]
 fn more_devices_holders_or_calls_than_any_machine_has_are_refused() {
-    let devices: String =
-        (0..10_000).map(|n| format!("{{\"type\":\"device\",\"t\":61,\"gpu\":{n},\"uuid\":\"GPU-{n}\"}}\n")).collect();
-    let (records, problems) = read(CONTRACT.to_owned() + &devices);
+    let devices: Vec<String> =
+        (0..10_000).map(|n| format!("{{\"type\":\"device\",\"t\":61,\"gpu\":{n},\"uuid\":\"GPU-{n}\"}}")).collect();
+    let (records, problems) = read(CONTRACT.to_owned() + &devices.join("\n"));
     assert_eq!(records.len() - CONTRACT.lines().count(), 256);
     assert!(problems.iter().any(|problem| problem.text.contains("more than 256 devices")), "{}", said(&problems));
     let list = vec!["{\"pid\":1,\"used\":1,\"kind\":\"C\"}"; 5_000].join(",");
     let (_, problems) = read(format!("{CONTRACT}{{\"type\":\"holders\",\"t\":61,\"gpu\":0,\"holders\":[{list}]}}\n"));
     assert!(problems[0].text.contains("more than 4096 holders"), "{}", said(&problems));
-    let states: String = (0..1_000)
-        .map(|n| format!("{{\"type\":\"state\",\"t\":61,\"gpu\":0,\"state\":\"failed\",\"call\":\"call {n}\"}}\n"))
-        .collect();
-    let (records, _) = read(CONTRACT.to_owned() + &states);
+    let state = |n| format!("{{\"type\":\"state\",\"t\":61,\"gpu\":0,\"state\":\"failed\",\"call\":\"call {n}\"}}");
+    let states: Vec<String> = (0..1_000).map(state).collect();
+    let (records, _) = read(CONTRACT.to_owned() + &states.join("\n"));
     assert!(
         matches!(samples(&records).last().unwrap().body, SampleBody::State { call: Some("a call of the driver"), .. }),
         "names are not kept without end"
     );
+}
+
+/// Bytes without end, of which only few may be asked for.
+struct Endless(u64, u8);
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0 += buffer.len() as u64;
+        assert!(self.0 < 1 << 20, "read on and on");
+        buffer.fill(self.1);
+        Ok(buffer.len())
+    }
 }
 
 #[test]
@@ -242,15 +256,6 @@ fn what_is_no_timeline_is_refused_early_and_by_what_it_is() {
         assert!(error.to_string().contains(words) && error.to_string().starts_with("a file"), "{error}");
     }
     // Without end, and never asked for more than a little.
-    struct Endless(u64, u8);
-    impl Read for Endless {
-        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-            self.0 += buffer.len() as u64;
-            assert!(self.0 < 1 << 20, "read on and on");
-            buffer.fill(self.1);
-            Ok(buffer.len())
-        }
-    }
     for byte in [0, b'x', b'{'] {
         let error = Reader::new("it".to_owned(), Box::new(Endless(0, byte))).err().unwrap();
         assert!(error.to_string().contains("it is no vramscope timeline"), "{error}");
@@ -262,7 +267,7 @@ fn a_file_cut_anywhere_is_read_up_to_its_last_whole_record() {
     let all: Vec<String> = read(CONTRACT).0.iter().map(|record| format!("{record:?}")).collect();
     let head = CONTRACT.find('\n').unwrap();
     for cut in 0..CONTRACT.len() {
-        let part = &CONTRACT[..cut];
+        let part = CONTRACT.get(..cut).unwrap();
         if cut < head {
             assert!(open(part).is_err(), "without a header: {cut}");
             continue;
@@ -284,7 +289,9 @@ fn frames(lines: usize) -> Vec<Vec<u8>> {
     let frame = |lines: &[&str]| {
         let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
         encoder.include_checksum(true).unwrap();
-        lines.iter().for_each(|line| writeln!(encoder, "{line}").unwrap());
+        for line in lines {
+            writeln!(encoder, "{line}").unwrap();
+        }
         encoder.finish().unwrap()
     };
     all.chunks(lines).map(frame).collect()
@@ -399,7 +406,9 @@ fn a_bomb_is_given_up_in_bounded_memory() {
     let block = vec![b'x'; 1 << 20];
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
     encoder.write_all(CONTRACT.as_bytes()).unwrap();
-    (0..300).for_each(|_| encoder.write_all(&block).unwrap());
+    for _ in 0..300 {
+        encoder.write_all(&block).unwrap();
+    }
     let packed = encoder.finish().unwrap();
     assert!(packed.len() < 1 << 20);
     for file in

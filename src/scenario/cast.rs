@@ -101,7 +101,8 @@ impl World {
     /// The processes that have a node open without standing in a list, sorted.
     pub fn handles(&self, t: Timestamp) -> Vec<OpenHandle> {
         let moment = self.moment(t);
-        let others = self.bystanders().filter(|one| !one.opens.is_empty() && is_there(one, moment) && !is_zombie(one, moment));
+        let others =
+            self.bystanders().filter(|one| !one.opens.is_empty() && self.is_there(one, moment) && !is_zombie(one, moment));
         let others = others.map(|one| (Pid(one.pid), one.opens.iter().map(|card| Gpu(*card)).collect::<Vec<_>>()));
         let hidden = self.actors.iter().enumerate().filter(|(n, actor)| self.entry(actor).hidden && self.is_alive(*n, moment));
         let hidden = hidden.map(|(n, actor)| {
@@ -126,16 +127,40 @@ impl World {
         };
         let gone =
             |(n, actor): &(usize, &Performer)| moment.local >= actor.begin && !self.is_alive(*n, moment) && parent(actor.pid);
-        others.filter(|at| at.us() <= moment.local).count() + self.actors.iter().enumerate().filter(gone).count()
+        let dismissed = self.dismissed.iter().filter(|(_, at)| moment.t >= *at).count();
+        others.filter(|at| at.us() <= moment.local).count() + dismissed + self.actors.iter().enumerate().filter(gone).count()
     }
 
     fn bystanders(&self) -> impl Iterator<Item = &Bystander> {
         self.scenario.file.bystander.iter().map(toml::Spanned::get_ref)
     }
 
+    fn is_there(&self, one: &Bystander, moment: Moment) -> bool {
+        let dismissed = || self.dismissed.iter().any(|(pid, at)| *pid == one.pid && moment.t >= *at);
+        moment.local >= one.at.us() && one.until.is_none_or(|until| moment.local < until.us()) && !dismissed()
+    }
+
+    /// Whether a bystander of this identity is there at a time.
+    pub(super) fn stands_by(&self, key: ProcessKey, t: Timestamp) -> bool {
+        let moment = self.moment(t);
+        let one = self.bystanders().find(|one| one.pid == key.pid.0 && self.is_there(one, moment));
+        !self.has_foreign_pids() && one.is_some_and(|one| self.bystander(one, moment).key() == key)
+    }
+
+    /// Whether nobody keeps any more what a process left behind. What nobody was ever to keep stays.
+    pub(super) fn is_let_go(&self, actor: usize, moment: Moment) -> bool {
+        let Some(actor) =
+            self.actors.get(actor).filter(|actor| actor.end.is_some_and(|end| end.orphan && end.at <= moment.local))
+        else {
+            return false;
+        };
+        let mut keepers = self.bystanders().filter(|one| one.keeps == Some(actor.pid)).peekable();
+        keepers.peek().is_some() && !keepers.any(|one| self.is_there(one, moment))
+    }
+
     /// A process by its number at a moment, whether a list names it or not.
     fn role(&self, pid: Pid, moment: Moment) -> Option<Role<'_>> {
-        if let Some(one) = self.bystanders().find(|one| one.pid == pid.0 && is_there(one, moment)) {
+        if let Some(one) = self.bystanders().find(|one| one.pid == pid.0 && self.is_there(one, moment)) {
             return Some(self.bystander(one, moment));
         }
         let actor = self.performer(pid)?;
@@ -179,7 +204,7 @@ impl World {
     /// number that is not in the file stays.
     fn parent(&self, ppid: u32, moment: Moment) -> Pid {
         if let Some(one) = self.bystanders().find(|one| one.pid == ppid) {
-            return if is_there(one, moment) { Pid(ppid) } else { Pid(1) };
+            return if self.is_there(one, moment) { Pid(ppid) } else { Pid(1) };
         }
         match self.by_pid.get(&ppid).and_then(|&n| Some((n, self.actors.get(n)?))) {
             Some((n, actor)) if self.is_alive(n, moment) => self.pid(actor, moment.round),
@@ -201,18 +226,16 @@ impl World {
     }
 
     fn job(&self, role: &Role<'_>, chain: &[Role<'_>], watched: Option<&Role<'_>>) -> Option<Arc<Job>> {
-        let own = |launcher| (launcher, role);
-        let (launcher, leader) = match watched {
-            Some(head) => (launcher::name(&head.link()).unwrap_or(launcher::TREE), head),
-            None => {
-                let links: Vec<Link<'_>> = std::iter::once(role).chain(chain).map(Role::link).collect();
-                match launcher::head(&links) {
-                    Some(head) => (head.launcher, chain.get(head.at.checked_sub(1)?)?),
-                    None if self.heads.contains(&self.base(role.pid)) => {
-                        own(launcher::name(&role.link()).unwrap_or(launcher::FORK))
-                    }
-                    None => return None,
+        let (launcher, leader) = if let Some(head) = watched {
+            (launcher::name(&head.link()).unwrap_or(launcher::TREE), head)
+        } else {
+            let links: Vec<Link<'_>> = std::iter::once(role).chain(chain).map(Role::link).collect();
+            match launcher::head(&links) {
+                Some(head) => (head.launcher, chain.get(head.at.checked_sub(1)?)?),
+                None if self.heads.contains(&self.base(role.pid)) => {
+                    (launcher::name(&role.link()).unwrap_or(launcher::FORK), role)
                 }
+                None => return None,
             }
         };
         Some(Arc::new(Job { leader: leader.key(), launcher: launcher.into(), command: Ok(leader.command()) }))
@@ -235,10 +258,6 @@ impl World {
         };
         self.actors.iter().filter_map(head).collect()
     }
-}
-
-fn is_there(one: &Bystander, moment: Moment) -> bool {
-    moment.local >= one.at.us() && one.until.is_none_or(|until| moment.local < until.us())
 }
 
 fn is_zombie(one: &Bystander, moment: Moment) -> bool {

@@ -118,6 +118,12 @@ impl Scenario {
                 let what = "in a story that repeats a bystander is always there; expected no `at`, `zombie` and `until`";
                 return Err((span, what.into()));
             }
+            if let Some(kept) = one.keeps.filter(|kept| !file.process.iter().any(|actor| actor.get_ref().pid == *kept)) {
+                return Err((
+                    span,
+                    format!("there is no process {kept} to keep anything of; expected the pid of one in this file"),
+                ));
+            }
             for device in &one.opens {
                 check_index(Some(*device), cards, span.clone())?;
             }

@@ -211,6 +211,8 @@ pub(super) struct Bystander {
     /// The cards whose nodes it has open.
     #[serde(default)]
     pub opens: Vec<u32>,
+    /// The process whose orphaned memory goes with it.
+    pub keeps: Option<u32>,
 }
 
 /// Where a process comes from and runs.

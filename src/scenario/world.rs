@@ -35,6 +35,8 @@ pub struct World {
     after: After,
     /// Processes that the viewer ended.
     killed: Vec<Killed>,
+    /// Bystanders that the viewer ended, and when.
+    pub(super) dismissed: Vec<(u32, u64)>,
 }
 
 /// An end that the story does not know of: it holds from `at` on, and for a process that each round has anew, in its round.
@@ -196,6 +198,7 @@ impl World {
             heads: HashSet::new(),
             after,
             killed: Vec::new(),
+            dismissed: Vec::new(),
         };
         world.heads = world.find_heads();
         Ok(world)
@@ -280,6 +283,10 @@ impl World {
     /// Ends a process at a time, and says whether it lived then: what it holds is free from that moment on, and nothing else
     /// changes. Of the story told anew, the process that takes its part lives again.
     pub fn kill(&mut self, key: ProcessKey, t: Timestamp) -> bool {
+        if self.stands_by(key, t) {
+            self.dismissed.push((key.pid.0, t.0));
+            return true;
+        }
         let Some(actor) = self.living(key, t) else { return false };
         let round = self.actors.get(actor).and_then(|one| self.renewed(one)).map(|_| self.moment(t).round);
         // One that lives through every round, or the newest of one that is new in each: older ends no longer matter.
@@ -290,7 +297,7 @@ impl World {
 
     /// Whether a process of the story lives at a time.
     pub fn lives(&self, key: ProcessKey, t: Timestamp) -> bool {
-        self.living(key, t).is_some()
+        self.stands_by(key, t) || self.living(key, t).is_some()
     }
 
     fn living(&self, key: ProcessKey, t: Timestamp) -> Option<usize> {
@@ -323,7 +330,7 @@ impl World {
         if !(place.life.0..place.life.1).contains(&moment.local) {
             return 0;
         }
-        let held = place.held.iter().filter(|held| !self.is_killed(held.actor, moment));
+        let held = place.held.iter().filter(|held| !self.is_killed(held.actor, moment) && !self.is_let_go(held.actor, moment));
         let own: u64 = held.map(|held| held.track.value(moment.local)).sum();
         let inner: u64 = place.instances.iter().map(|&n| self.used_at(&self.places[n], moment)).sum();
         place.overhead + own + inner

@@ -78,6 +78,8 @@ const WINDOW_LOG: u32 = 27;
 const HELD: usize = 128 << 10;
 /// A frame up to this long is held until it is read. The recorder's are some 100 KiB.
 const FRAME: usize = 4 << 20;
+/// After so many damaged frames the rest is given up: each may cost as much time as a whole one.
+const MOST_DAMAGED: usize = 4_096;
 
 /// How a file is called in messages.
 pub fn name_of(path: &Path) -> String {
@@ -130,6 +132,9 @@ pub enum Break {
     /// A frame is damaged; more may come after it.
     #[error("the compressed data is damaged ({0}): what this part held is lost, the next part is read")]
     Frame(String),
+    /// So many frames are damaged that the rest is not looked at.
+    #[error("the compressed data is damaged in more than {MOST_DAMAGED} places: the rest is not read")]
+    Hopeless,
     /// The compressed data ends within a frame; nothing comes after it.
     #[error("the compressed data ends within a frame: the recording was cut off or is still being written")]
     Cut,
@@ -204,6 +209,7 @@ pub struct Frames {
     within: bool,
     /// After damage: the next frame's beginning is looked for.
     lost: bool,
+    damaged: usize,
     ended: bool,
 }
 
@@ -211,7 +217,7 @@ impl Frames {
     fn new(from: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut decoder = Decoder::new()?;
         decoder.set_parameter(zstd::stream::raw::DParameter::WindowLogMax(WINDOW_LOG))?;
-        Ok(Self { from, decoder, held: Vec::new(), frame: 0, start: 0, within: false, lost: false, ended: false })
+        Ok(Self { from, decoder, held: Vec::new(), frame: 0, start: 0, within: false, lost: false, damaged: 0, ended: false })
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Break> {
@@ -253,11 +259,15 @@ impl Frames {
     }
 
     /// Leaves the frame that is being read: what follows its own beginning may hold others.
-    fn give_up(&mut self) -> io::Result<()> {
+    fn give_up(&mut self) -> Result<(), Break> {
+        self.damaged += 1;
+        if self.damaged > MOST_DAMAGED {
+            return Err(Break::Hopeless);
+        }
         self.lost = true;
         self.within = false;
         self.start = (self.frame + 1).min(self.held.len());
-        self.decoder.reinit()
+        Ok(self.decoder.reinit()?)
     }
 
     /// Reads on to the next beginning of a frame; false at the end.

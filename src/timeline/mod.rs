@@ -1,6 +1,6 @@
 //! Layer 1: the stream at rest. DESIGN.md section 5 lays the file down; a [`Record`] is one line of it.
 //!
-//! [`format`] holds every record type both ways, [`Writer`] makes lines of records, and a [`Reader`] yields the records of a
+//! [`mod@format`] holds every record type both ways, [`Writer`] makes lines of records, and a [`Reader`] yields the records of a
 //! file, plain or zstd, whatever is wrong with it.
 
 pub mod format;

@@ -6,7 +6,7 @@ use super::Record;
 use crate::domain::{Period, Timestamp};
 
 /// Threads that read at the same time are heard in any order; no further back than this.
-const SLACK: Period = Period::secs(1);
+pub const SLACK: Period = Period::secs(1);
 /// A record this far ahead of all others is believed when the next one is as late: a suspend is such a leap, a broken digit is
 /// one that comes back.
 const LEAP: Period = Period::secs(3_600);

@@ -9,7 +9,7 @@ use super::Record;
 use super::format::{self, Keys, LineError, MAX_TIME};
 use super::input::{self, Break, Bytes, ReadError};
 use super::lines::{Line, Lines};
-use super::order::Order;
+use super::order::{Order, SLACK};
 use super::problems::{Kind, Problems};
 use crate::domain::{Header, Period, Sample, SampleBody, Timestamp};
 
@@ -174,11 +174,12 @@ impl Reader {
 
     /// A record as the file has it.
     fn take(&mut self, line: u64, mut record: Record) {
-        if let Record::Sample(Sample { t, body: SampleBody::Header(next) }) = &record
-            && (next.created != self.created() || *t == Timestamp::ZERO)
-        {
-            let next = Arc::clone(next);
-            return self.another(line, &next);
+        if let Record::Sample(Sample { t, body: SampleBody::Header(next) }) = &record {
+            let again = next.created == self.created() && *t + self.part.offset + SLACK >= self.order.last();
+            if !again {
+                let next = Arc::clone(next);
+                return self.another(line, &next);
+            }
         }
         if self.part.skipped {
             return;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::look::{Look, RowKey};
 use super::world::short_name;
 use crate::domain::command::title;
+use crate::domain::launcher;
 use crate::domain::{
     Bytes, DeviceView, Gpu, HolderView, JobView, Missing, Process, ProcessKey, Reading, Refusal, Relation, Sent, Signal, Snapshot,
 };
@@ -71,11 +72,8 @@ pub fn meant(look: &Look, snapshot: &Snapshot) -> Vec<ProcessKey> {
 
 /// A job by its head; none where that is only watched, as a shell may be.
 fn job(leader: ProcessKey, snapshot: &Snapshot) -> Option<JobView> {
-    snapshot.jobs().into_iter().find(|view| view.job.leader == leader && &*view.job.launcher != WATCHED)
+    snapshot.jobs().into_iter().find(|view| view.job.leader == leader && &*view.job.launcher != launcher::TREE)
 }
-
-/// What [`crate::domain::Job::launcher`] says of the tree that the user watches.
-const WATCHED: &str = "tree";
 
 impl Aim {
     /// Aims at processes of the newest picture; those that are not in it any more are described by an older one.
@@ -122,9 +120,9 @@ impl Aim {
         self.targets.iter().filter(|target| !matches!(target.answer, Answer::Refused(_)))
     }
 
-    /// Their users, without repetition.
+    /// Their users, without repetition; the head of a job whose processes have several is left out.
     pub fn users(&self) -> BTreeSet<&str> {
-        self.reachable().map(Target::user).collect()
+        self.reachable().filter(|target| target.process.is_some() || target.user.is_some()).map(Target::user).collect()
     }
 
     /// The cards they hold memory on.

@@ -32,7 +32,9 @@ fn main() {
     let count = samples.len();
     best("write", count, || {
         let mut writer = Writer::new(Vec::with_capacity(file.len()));
-        samples.iter().for_each(|sample| writer.sample(sample).unwrap());
+        for sample in &samples {
+            writer.sample(sample).unwrap();
+        }
         file = writer.into_inner();
     });
     let packed = zstd::encode_all(&*file, 3).unwrap();
@@ -47,10 +49,10 @@ fn main() {
     let mut writer = Writer::new(Vec::new());
     let header = samples.iter().take(1).chain(memory);
     let mut lines = 0;
-    header.for_each(|sample| {
+    for sample in header {
         lines += 1;
         writer.sample(sample).unwrap();
-    });
+    }
     let memory = writer.into_inner();
     best("read .jsonl, memory records alone", lines, || assert_eq!(read(memory.clone()).count(), lines));
     best("report of .jsonl, all detectors", count, || {
@@ -75,7 +77,7 @@ fn best(what: &str, records: usize, mut run: impl FnMut()) {
     for _ in 0..RUNS {
         let begun = spent();
         run();
-        least = least.min((spent() - begun).as_secs_f64());
+        least = least.min(spent().saturating_sub(begun).as_secs_f64());
     }
     println!("{what:<36} {:>6.2} M records/s", records as f64 / least / 1e6);
 }

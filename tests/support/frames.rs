@@ -50,6 +50,11 @@ impl Screen {
         self
     }
 
+    /// Gives the screen another size.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        self.size = (columns, rows);
+    }
+
     /// The picture that the screen shows.
     pub fn snapshot(&self) -> Snapshot {
         self.monitor.snapshot()

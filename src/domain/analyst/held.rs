@@ -88,7 +88,7 @@ impl Held {
 
 /// The name that people use for a command: the script of an interpreter, the module of `-m`, else the program.
 pub(crate) fn short(command: &str) -> Option<String> {
-    let mut words = command.split_whitespace().filter(|word| !(word.contains('=') && !word.starts_with('-')));
+    let mut words = command.split_whitespace().filter(|word| !word.contains('=') || word.starts_with('-'));
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let first = words.next()?;
     let program = base(first);
@@ -101,7 +101,7 @@ pub(crate) fn short(command: &str) -> Option<String> {
     if let Some(module) = rest.iter().position(|word| *word == "-m").and_then(|at| rest.get(at + 1)) {
         return Some(module.split('.').next().unwrap_or(module).to_owned());
     }
-    let script = rest.iter().find(|word| word.ends_with(".py") || word.ends_with(".sh") || word.ends_with(".js"));
+    let script = rest.iter().find(|word| matches!(word.rsplit_once('.'), Some((_, "py" | "sh" | "js"))));
     Some(script.map_or(program, |word| base(word)))
 }
 

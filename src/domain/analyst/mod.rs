@@ -4,11 +4,14 @@
 //! the [`trend`] of the peak per cycle, the [`risk`], the findings of [`super::detect`], the [`shape`] and the anatomy.
 //! Nothing depends on the wall clock, on how samples are batched or on anything later.
 //!
-//! A reading costs a few compares; the real work is done when about a second is complete. A device takes at most 12 KiB and
-//! a holder 10 KiB; of all else there is a bounded number.
+//! A reading costs a few compares; the real work is done when about a second is complete. A series takes at most 10 KiB (128
+//! seconds 3 KiB, marks 3 KiB, the rest turning points, jumps, steps and rises), a device 6 KiB more for its detectors and for
+//! what no holder has, on unified memory one more series. Of all else there is a bounded number.
 
 pub(crate) mod card;
 mod envelope;
+#[cfg(test)]
+pub(crate) mod fixture;
 pub(crate) mod held;
 pub(crate) mod loading;
 mod loose;
@@ -299,4 +302,200 @@ fn leader(people: &BTreeMap<Pid, Arc<Process>>, pid: Pid) -> Option<Pid> {
         }
     }
     Some(top.key.pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::{actor, alarm, alone, device, finding, findings, list, listed, memory, risks, tooth};
+    use super::*;
+    use crate::domain::{FindingKind, MemoryFigures, Missing, RiskLevel};
+
+    /// 40 GiB, then a leak in 20 MiB segments at a rate in MiB per second, to the end of the card.
+    fn leak(from: f64, rate: f64) -> impl Fn(f64) -> f64 {
+        move |t| (40_000.0 + ((t - from).max(0.0) * rate / 20.0).floor() * 20.0).min(81_900.0)
+    }
+
+    #[test]
+    fn a_leak_is_warned_of_in_time_and_foretold_well() {
+        for hz in [1.0, 10.0, 50.0] {
+            let said = alone(hz, 330.0, leak(30.0, 150.0)).said();
+            let full = 30.0 + 41_900.0 / 150.0;
+            let alarm = alarm(&said).expect("an alarm");
+            assert!(alarm < full - 30.0 && alarm > 40.0, "{hz} Hz: at {alarm}");
+            for risk in risks(&said).iter().filter(|risk| risk.t.as_secs_f64() > 200.0 && risk.t.as_secs_f64() < 290.0) {
+                let left = full - risk.t.as_secs_f64();
+                let mid = risk.full_in.expect("a time").mid.as_secs_f64();
+                assert!((mid / left - 1.0).abs() < 0.1, "{hz} Hz at {}: {mid} for {left}", risk.t.as_secs_f64());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_full_or_swings_to_the_brim_raises_no_alarm() {
+        let steady: [(&str, fn(f64) -> f64); 6] = [
+            ("flat at 98 %", |_| 80_000.0),
+            ("swing to 94 %", |t| 30_000.0 + 47_000.0 * tooth(t, 0.7)),
+            ("slow teeth to 94 %", |t| 30_000.0 + 47_000.0 * tooth(t, 23.0)),
+            ("pool to 95 %", |t| if t < 20.0 { 400.0 } else { 77_800.0 }),
+            ("saturating", |t| {
+                (30_000.0 + ((1.0 - (-(t - 30.0).max(0.0) / 60.0).exp()) * 43_000.0 / 20.0).floor() * 20.0).floor()
+            }),
+            ("loading ramp", |t| (400.0 + (t - 10.0).clamp(0.0, 60.0) * 1_250.0).floor()),
+        ];
+        for (name, curve) in steady {
+            for hz in [1.0, 20.0] {
+                let said = alone(hz, 400.0, curve).said();
+                assert_eq!(alarm(&said), None, "{name} at {hz} Hz: {:?}", risks(&said));
+            }
+        }
+    }
+
+    #[test]
+    fn the_reason_names_who_grows_how_fast_and_when() {
+        let play = listed(10.0, 200.0, vec![actor(4242, leak(20.0, 150.0)), actor(7, |_| 2_000.0)]);
+        let said = play.said();
+        let risk = risks(&said).into_iter().rfind(|risk| risk.level == RiskLevel::High).cloned().expect("an alarm");
+        assert!(risk.reason.starts_with("train.py (4242, mine) grows 15"), "{}", risk.reason);
+        assert!(risk.reason.contains(" left, full in ") && risk.reason.contains(" to "), "{}", risk.reason);
+    }
+
+    #[test]
+    fn a_pool_is_safe_for_its_owner_and_says_what_a_newcomer_gets() {
+        let mut analyst = Analyst::new();
+        let mut said = Vec::new();
+        for sample in alone(10.0, 60.0, |_| 78_336.0).samples() {
+            analyst.observe(&sample, &mut said);
+        }
+        assert_eq!(risks(&said).len(), 0, "nothing is said of it");
+        let risk = analyst.risk(Gpu(0)).expect("a risk");
+        assert_eq!(risk.level, RiskLevel::Ok);
+        assert_eq!(&*risk.reason, "full pool, safe for its owner; a new process has 3.00 GiB");
+        assert_eq!(analyst.shape(Gpu(0)), Shape::Steady);
+    }
+
+    #[test]
+    fn what_is_said_of_a_cut_stream_is_what_was_said_until_then() {
+        let play =
+            listed(20.0, 200.0, vec![actor(4242, |t| leak(40.0, 180.0)(t) * 0.7 + 9_000.0 * tooth(t, 0.6)), actor(9, |_| 900.0)]);
+        let samples = play.samples();
+        let whole = play.said();
+        for cut in [samples.len() / 3, samples.len() / 2, samples.len() - 7] {
+            let (mut analyst, mut said) = (Analyst::new(), Vec::new());
+            samples.iter().take(cut).for_each(|sample| analyst.observe(sample, &mut said));
+            assert_eq!(said.as_slice(), whole.get(..said.len()).expect("a prefix"), "cut at {cut}");
+            let next = whole.get(said.len()).map(|said| match said {
+                Said::Finding(finding) => finding.t,
+                Said::Risk(risk) => risk.t,
+            });
+            let last = samples.get(cut - 1).expect("a sample").t;
+            assert!(next.is_none_or(|next| next >= last), "what came later was known before");
+        }
+    }
+
+    #[test]
+    fn a_healthy_training_says_a_handful_of_things() {
+        let level = |t: f64| match t {
+            t if t < 5.0 => 0.0,
+            t if t < 6.0 => 500.0,
+            t if t < 14.0 => 500.0 + (t - 6.0) * 1_500.0,
+            t if t < 16.0 => 12_500.0,
+            t if t < 17.0 => 14_000.0,
+            t if t < 18.0 => 26_000.0,
+            t => 26_000.0 + 20_000.0 * tooth(t, 0.64),
+        };
+        let mut play = listed(20.0, 600.0, vec![actor(4242, level)]);
+        play.load = Some(Box::new(|t| if t < 16.0 { 2.0 } else { 95.0 }));
+        let said = play.said();
+        let kinds: Vec<FindingKind> = findings(&said).iter().map(|finding| finding.kind).collect();
+        assert!(kinds.len() <= 7, "{kinds:?}");
+        for kind in [FindingKind::ContextStart, FindingKind::Loading, FindingKind::OptimizerStep, FindingKind::Sawtooth] {
+            assert!(kinds.contains(&kind), "{kind} in {kinds:?}");
+        }
+        assert!(said.len() <= 40, "{} entries in ten minutes", said.len());
+        let mut analyst = Analyst::new();
+        play.samples().iter().for_each(|sample| analyst.observe(sample, &mut Vec::new()));
+        let anatomy = analyst.anatomy(Gpu(0), Pid(4242)).expect("it is known");
+        let about = |part: Option<Bytes>, truth: f64| part.is_some_and(|part| (mib(part) / truth - 1.0).abs() < 0.25);
+        assert!(about(anatomy.context, 500.0) && about(anatomy.weights, 12_000.0), "{anatomy:?}");
+        assert!(about(anatomy.optimizer, 12_000.0) && about(anatomy.swing, 20_000.0), "{anatomy:?}");
+    }
+
+    #[test]
+    fn parts_that_were_not_seen_are_not_told() {
+        let mut analyst = Analyst::new();
+        let play = listed(10.0, 60.0, vec![actor(4242, |_| 40_000.0)]);
+        play.samples().iter().for_each(|sample| analyst.observe(sample, &mut Vec::new()));
+        assert_eq!(analyst.anatomy(Gpu(0), Pid(4242)), Some(Anatomy::default()));
+        assert_eq!(analyst.anatomy(Gpu(0), Pid(1)), None);
+        assert_eq!(analyst.holder_shape(Gpu(0), Pid(4242)), Shape::Steady);
+    }
+
+    #[test]
+    fn a_job_has_the_risk_of_its_tightest_card() {
+        let mut member = actor(50, leak(20.0, 150.0));
+        member.relation = Relation::Job;
+        member.parent = 49;
+        let mut analyst = Analyst::new();
+        let mut said = Vec::new();
+        for sample in listed(10.0, 250.0, vec![member, actor(7, |_| 2_000.0)]).samples() {
+            analyst.observe(&sample, &mut said);
+        }
+        let jobs: Vec<_> = analyst.job_risks().collect();
+        assert_eq!(jobs.len(), 1);
+        assert_eq!((jobs[0].job, jobs[0].gpu, jobs[0].level.is_alarm()), (Some(Pid(50)), Gpu(0), true));
+        assert!(risks(&said).iter().any(|risk| risk.job == Some(Pid(50)) && risk.level.is_alarm()));
+    }
+
+    #[test]
+    fn unified_memory_runs_out_with_the_host() {
+        let mut analyst = Analyst::new();
+        let mut said = Vec::new();
+        let SampleBody::Device(of) = device(0) else { return };
+        let of = crate::domain::Device {
+            memory: crate::domain::MemoryKind::Unified,
+            total: Err(Missing::Unsupported("shared".into())),
+            ..(*of).clone()
+        };
+        analyst.observe(&Sample { t: Timestamp::ZERO, body: SampleBody::Device(Arc::new(of)) }, &mut said);
+        for second in 0..300_u64 {
+            let held = 40_000.0 + second as f64 * 200.0;
+            let (total, available) = (Bytes::mib(122_880), Bytes::mib(122_880 - 8_000 - held as u64));
+            let host = HostMemory { total, available, swap_used: Bytes::ZERO, swap_total: Bytes::ZERO };
+            let t = Timestamp::secs(second);
+            analyst.observe(&Sample { t, body: list(0, &[(5, held)]) }, &mut said);
+            analyst.observe(&Sample { t, body: SampleBody::Host(host) }, &mut said);
+        }
+        let risk = analyst.risk(Gpu(0)).expect("a risk");
+        assert!(risk.level.is_alarm(), "{risk:?}");
+        assert_eq!(analyst.shape(Gpu(0)), Shape::Leak);
+    }
+
+    #[test]
+    fn nothing_hostile_brings_it_down() {
+        let mut analyst = Analyst::new();
+        let mut said = Vec::new();
+        let mut at = |t: u64, body: SampleBody| analyst.observe(&Sample { t: Timestamp(t), body }, &mut said);
+        at(0, memory(9, 5.0));
+        at(0, device(0));
+        let crowd: Vec<(u32, f64)> = (0..4_000).map(|pid| (pid, f64::from(pid % 700))).collect();
+        let absurd = MemoryFigures { total: Bytes(0), free: Bytes(u64::MAX), reserved: Some(Bytes(u64::MAX)) };
+        for n in 0..400_u64 {
+            let t = match n % 5 {
+                0 => 0,
+                1 => u64::MAX,
+                _ => n * 250_000,
+            };
+            at(t, list(0, &crowd));
+            at(t, memory(0, (n * 3_571 % 81_000) as f64));
+            at(t, SampleBody::Memory { gpu: Gpu(0), figures: Ok(absurd) });
+            at(t, SampleBody::Memory { gpu: Gpu(0), figures: Err(Missing::Pending) });
+            at(t, SampleBody::Holders { gpu: Gpu(0), list: Err(Missing::Pending) });
+            at(t, SampleBody::Exit { pid: Pid(n as u32), status: None });
+            at(t, SampleBody::Gap { gpu: Gpu(0), from: Timestamp(u64::MAX), reason: "x".into() });
+            at(t, device((n % 300) as u32));
+        }
+        assert!(analyst.cards.len() <= CARDS);
+        assert!(analyst.cards.values().all(|card| card.held.len() <= card::FOLLOWED));
+        assert!(finding(&said, FindingKind::ContextPileup).is_some(), "a crowd is seen");
+    }
 }

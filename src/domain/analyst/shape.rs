@@ -63,7 +63,7 @@ pub(crate) fn shape(signal: &Signal, about: About<'_>, scale: &Scale) -> Shape {
     if about.loading {
         return Shape::Loading;
     }
-    if signal.pulses(total).count() >= 2 {
+    if signal.pulses(total).len() >= 2 {
         return Shape::Churn;
     }
     let swing = swing(signal, scale);

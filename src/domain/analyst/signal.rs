@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::envelope::{High, Low};
-use super::turns::{Rhythm, Turns};
+use super::turns::{Rhythm, Turn, Turns};
 use super::{Jump, Point};
 
 /// Buckets of about a second that are kept: 3 KiB.
@@ -42,6 +42,14 @@ pub(crate) struct Step {
     pub(crate) before: f64,
     /// The ceiling after.
     pub(crate) after: f64,
+}
+
+/// A rise that stood for a while and was given back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pulse {
+    pub(crate) from: f64,
+    pub(crate) until: f64,
+    pub(crate) height: f64,
 }
 
 /// The rises of a ceiling, seen as stairs.
@@ -334,9 +342,17 @@ impl Signal {
         self.last_rhythm.unwrap_or(Rhythm { period: 1.0, irregularity: 0.0, amplitude: 0.0, cycles: 0 })
     }
 
-    /// Rises of a good part of the card that stood for a while and were given back whole, oldest first.
-    pub(crate) fn pulses(&self, total: f64) -> impl Iterator<Item = &Hump> {
-        self.humps.iter().filter(move |hump| hump.whole && hump.peak - hump.base >= 0.15 * total && hump.left - hump.at >= 15.0)
+    /// Rises of a good part of the card that stood for a quarter of a minute and were given back, newest first.
+    pub(crate) fn pulses(&self, total: f64) -> Vec<Pulse> {
+        let turns: Vec<(Turn, bool)> = self.turns.newest().collect();
+        let pulses = turns.windows(3).filter_map(|three| match three {
+            [(after, false), (peak, true), (before, false)] => {
+                let height = peak.v - before.v.max(after.v);
+                Some(Pulse { from: before.until, until: peak.until, height }).filter(|_| peak.until - peak.t >= 15.0)
+            }
+            _ => None,
+        });
+        pulses.filter(|pulse| pulse.height >= 0.15 * total).collect()
     }
 
     /// The rises of the ceiling after a moment as stairs; none where there are too few.

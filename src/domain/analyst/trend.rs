@@ -42,7 +42,9 @@ pub(crate) struct Trend {
     pub(crate) lumpiness: f64,
     /// How far the values are from the fit, as a part of the growth.
     pub(crate) misfit: f64,
-    /// MiB² per second: how unevenly it grows.
+    /// The time from rise to rise and from reading to reading: nothing is known more exactly.
+    lag: f64,
+    /// How unevenly it grows, in squared MiB per second.
     diffusion: f64,
     /// How the rise changes over the window, and over the longest one that is one thing.
     bend: Option<Bend>,
@@ -133,24 +135,26 @@ impl Trend {
         let model = 0.012
             + 0.8 * self.misfit * (way / (1.0 + way))
             + 0.4 / (self.records.max(1) as f64 * (1.0 + way)).max(4.0) * way.min(1.0);
+        let late = |mid: f64| 0.5 * self.lag / mid.max(0.1);
         let combine = |parts: &[f64]| parts.iter().map(|part| part * part).sum::<f64>().sqrt();
         match self.course {
             Course::Linear(line) => {
                 if self.rate <= 0.0 {
                     return None;
                 }
-                Some(around(room / self.rate, combine(&[line.doubt(), wander, model])))
+                let mid = room / self.rate;
+                Some(around(mid, 1.1 * combine(&[line.doubt(), wander, model, late(mid)])))
             }
             Course::Faster(fit) => {
                 let mid = fit.reach(room)? * step;
-                Some(around(mid, combine(&[wander, model, 0.03])))
+                Some(around(mid, 1.1 * combine(&[wander, model, 0.03, late(mid)])))
             }
             Course::Slower(bend) => {
                 let mid = bend.reach(room)? * third;
                 let linear = room / self.rate.max(1e-9);
                 // Where the end is near the limit, a small doubt of the ratio is a large one of the time.
                 let stretch = mid / linear.max(1e-9);
-                Some(around(mid, combine(&[wander, model, bend.doubt * stretch, 0.03])))
+                Some(around(mid, 1.1 * combine(&[wander, model, bend.doubt * stretch, 0.03, late(mid)])))
             }
             Course::Steps { height, period, last, spread, .. } => {
                 let steps = (room / height.max(1.0)).floor() + 1.0;
@@ -249,6 +253,7 @@ impl Candidate {
             floor,
             lumpiness,
             misfit,
+            lag: gap + signal.interval().max(0.2),
             diffusion: uneven / step,
             bend,
             wide: wide.map(|(bend, _)| bend),
@@ -300,6 +305,7 @@ fn equal_steps(signal: &Signal, now: f64, since: f64) -> Option<Trend> {
         floor: 1.0,
         lumpiness: 1.0 / count as f64,
         misfit: 0.0,
+        lag: signal.interval(),
         diffusion: 0.0,
         bend: None,
         wide: None,

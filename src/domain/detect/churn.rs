@@ -14,17 +14,23 @@ pub(super) const ENTRY: Entry = Entry {
 #[derive(Debug, Default)]
 struct Churn {
     open: Option<Open>,
-    seen: f64,
+    /// Turning points at the last look.
+    seen: u64,
 }
 
 impl Detector for Churn {
     fn look(&mut self, scene: &Scene<'_>, say: &mut Say<'_>) {
         let signal = &scene.card.signal;
-        let Some(newest) = signal.humps().next_back().filter(|hump| hump.until > self.seen) else { return };
-        self.seen = newest.until;
-        let pulses: Vec<_> = signal.pulses(scene.card.scale.total).filter(|hump| scene.now - hump.until < 3600.0).collect();
-        let mut heights: Vec<f64> = pulses.iter().map(|hump| hump.peak - hump.base).collect();
-        let Some(from) = pulses.first().map(|hump| hump.from) else { return };
+        // Only a new turning point can make one more.
+        let turns = signal.turns().count();
+        if turns == self.seen {
+            return;
+        }
+        self.seen = turns;
+        let mut pulses = signal.pulses(scene.card.scale.total);
+        pulses.retain(|pulse| scene.now - pulse.until < 3600.0);
+        let mut heights: Vec<f64> = pulses.iter().map(|pulse| pulse.height).collect();
+        let Some(from) = pulses.last().map(|pulse| pulse.from) else { return };
         let Some(height) = median(&mut heights).filter(|_| pulses.len() >= 2) else { return };
         let draft = || {
             let proof = evidence().count("pulses", pulses.len()).mib("height", height).mib("ceiling", signal.peak()).done();

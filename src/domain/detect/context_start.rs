@@ -36,6 +36,10 @@ impl Detector for ContextStart {
                 self.told.remove(0);
             }
             self.told.push((held.pid, held.first));
+            // A crowd of them is another finding.
+            if self.told.iter().filter(|(_, first)| (held.first - first).abs() < 10.0).count() > 3 {
+                continue;
+            }
             say.once(draft(Some(held.pid), held.first, size));
         }
         let on = scene.card.loading.is_on();

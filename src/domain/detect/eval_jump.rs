@@ -1,7 +1,7 @@
 //! A step up in a run that had been level, as an evaluation makes it. Evidence: `rise`, `before` (the ceiling), `headroom`,
 //! `count` (such steps so far), `dip` (by how many percent the load fell meanwhile, where it is known).
 
-use super::{Detector, Draft, Entry, Say, Scene, evidence};
+use super::{Detector, Draft, Entry, Open, Say, Scene, evidence};
 use crate::domain::FindingKind;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -15,6 +15,7 @@ pub(super) const ENTRY: Entry = Entry {
 struct EvalJump {
     seen: f64,
     count: usize,
+    last: Option<Open>,
 }
 
 impl Detector for EvalJump {
@@ -44,6 +45,11 @@ impl Detector for EvalJump {
             None => proof,
         };
         let pid = scene.mover(step.from - 1.0, scene.now);
-        say.once(Draft::likely(FindingKind::EvalJump, pid, step.from, Some(step.to), proof.done()));
+        let draft = Draft::likely(FindingKind::EvalJump, pid, step.from, Some(step.to), proof.done());
+        // The first two are news; more of them are one thing that goes on, and the business of other detectors.
+        match &mut self.last {
+            Some(last) if self.count > 2 => say.renew(last, self.count as f64, || draft),
+            last => *last = Some(say.open(draft, self.count as f64)),
+        }
     }
 }

@@ -30,12 +30,11 @@ impl Detector for ForeignArrival {
                 let proof = evidence().mib("size", used).maybe_mib("headroom", scene.headroom()).count("beside", beside).done();
                 Draft::fact(FindingKind::ForeignArrival, Some(held.pid), held.first, None, proof)
             };
-            match self.open.get_mut(&held.pid) {
-                Some(open) => say.renew_seldom(open, used, draft),
-                None => {
-                    let open = say.open(draft(), used);
-                    self.open.insert(held.pid, open);
-                }
+            if let Some(open) = self.open.get_mut(&held.pid) {
+                say.renew_seldom(open, used, draft);
+            } else {
+                let open = say.open(draft(), used);
+                self.open.insert(held.pid, open);
             }
         }
         let gone: Vec<Pid> = self.open.keys().filter(|pid| !scene.card.holds(**pid)).copied().collect();

@@ -41,8 +41,8 @@ impl Detector for Imbalance {
                 return;
             }
             for held in &card.held {
-                let others = scene.cards.iter().filter(|(other, _)| *other != gpu);
-                let several = others.filter_map(|(_, card)| card.held_by(held.pid)).next().is_some();
+                let mut others = scene.cards.iter().filter(|(other, _)| *other != gpu);
+                let several = others.any(|(_, card)| card.holds(held.pid));
                 if let (Some(job), Some(_)) = (job(held, several), held.used) {
                     *jobs.entry(job).or_default().entry(*gpu).or_insert(0.0) += held.signal.ceiling();
                 }

@@ -13,6 +13,8 @@ pub(super) const ENTRY: Entry = Entry {
 #[derive(Debug, Default)]
 struct Plateau {
     open: Option<(Open, f64)>,
+    /// The level that was told last, and when.
+    told: Option<(f64, f64)>,
 }
 
 impl Detector for Plateau {
@@ -24,9 +26,12 @@ impl Detector for Plateau {
             let proof = evidence().mib("level", level).seconds("duration", to.unwrap_or(scene.now) - from);
             Draft::fact(FindingKind::Plateau, None, from, to, proof.maybe_mib("headroom", scene.headroom()).done())
         };
+        let like = |(v, at): (f64, f64)| (v - level).abs() < 0.05 * card.scale.total && scene.now - at < 600.0;
+        let anew = !self.told.is_some_and(like);
         match &mut self.open {
-            None if scene.now - flat.t >= 60.0 && level > 0.02 * card.scale.total + 256.0 => {
+            None if scene.now - flat.t >= 60.0 && anew && level > 0.02 * card.scale.total + 256.0 => {
                 self.open = Some((say.open(draft(flat.t, None, flat.v), scene.now - flat.t), flat.v));
+                self.told = Some((flat.v, scene.now));
             }
             Some((open, v)) if (level - *v).abs() <= 2.0 * card.scale.flat => {
                 let (from, v) = (open.from, *v);

@@ -15,6 +15,8 @@ pub(super) const ENTRY: Entry = Entry {
 struct Sawtooth {
     open: Option<(Open, Option<Pid>)>,
     seen: f64,
+    /// The last that ended, its amplitude and when.
+    rested: Option<(Open, f64, f64)>,
 }
 
 impl Detector for Sawtooth {
@@ -44,7 +46,12 @@ impl Detector for Sawtooth {
                 // It takes a while to tell cycles from a few ups and downs.
                 if scene.now - card.loading.settled().max(scene.begun()) >= 10.0 {
                     let pid = scene.worker();
-                    self.open = Some((say.open(draft(pid, from, None), scene.now - from), pid));
+                    // What sets in again is the same finding.
+                    let again = self.rested.take().filter(|(_, amplitude, at)| {
+                        scene.now - at < 1_800.0 && (0.4..=2.5).contains(&(rhythm.amplitude / amplitude))
+                    });
+                    let open = again.map(|(open, ..)| open);
+                    self.open = Some((open.unwrap_or_else(|| say.open(draft(pid, from, None), scene.now - from)), pid));
                 }
             }
             (Some((open, pid)), Some(_)) => {
@@ -58,7 +65,10 @@ impl Detector for Sawtooth {
                 if scene.now - self.seen > patience || left {
                     let (open, pid) = (*open, *pid);
                     self.open = None;
-                    say.close(open, draft(pid, open.from, Some(self.seen)));
+                    if self.rested.is_none_or(|(_, _, at)| scene.now - at > 1_800.0) || left {
+                        say.close(open, draft(pid, open.from, Some(self.seen)));
+                    }
+                    self.rested = Some((open, signal.last_rhythm().amplitude.max(1.0), self.seen)).filter(|_| !left);
                 }
             }
             _ => {}

@@ -102,16 +102,13 @@ impl Spike {
             let proof = proof.count("count", count).maybe_mib("swing", swing).done();
             Draft::fact(FindingKind::Spike, pid, from, Some(t), proof)
         };
-        match like {
-            Some(mut told) => {
-                say.renew(&mut told.open, count as f64, || draft(told.pid, up.from, count));
-                self.last = Some(Told { count, at: t, ..told });
-            }
-            None => {
-                let pid = scene.mover(up.from - 1.5, t);
-                let open = say.open(draft(pid, up.from, 1), 1.0);
-                self.last = Some(Told { open, height, count: 1, pid, at: t });
-            }
+        if let Some(mut told) = like {
+            say.renew(&mut told.open, count as f64, || draft(told.pid, up.from, count));
+            self.last = Some(Told { count, at: t, ..told });
+        } else {
+            let pid = scene.mover(up.from - 1.5, t);
+            let open = say.open(draft(pid, up.from, 1), 1.0);
+            self.last = Some(Told { open, height, count: 1, pid, at: t });
         }
     }
 }

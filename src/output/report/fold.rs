@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use super::{Basis, DeviceRow, HolderRow, Report, Unusable};
 use crate::domain::{
-    Bytes, Device, DeviceId, DeviceState, Gpu, Holder, MemoryKind, Monitor, Pid, Process, ProcessKey, Reading, Said, Sample,
-    SampleBody, Timestamp,
+    Bytes, Device, DeviceId, DeviceState, Gpu, Holder, MemoryKind, Monitor, Pid, Process, ProcessKey, Quantity, Reading, Said,
+    Sample, SampleBody, Timestamp,
 };
 use crate::timeline::{Partial, Problems, Reader, Record};
 
 /// Rows of holders that are kept.
 const MOST_HOLDERS: usize = 10_000;
-/// Findings, and risks, that are kept.
-const MOST_SAID: usize = 100_000;
+/// What findings and risks may take together, in bytes: some 100,000 of them.
+const MOST_SAID: usize = 64 << 20;
 /// Processes whose facts are kept: a bound for files that name them without end.
 const MOST_PROCESSES: usize = 16_384;
 
@@ -29,6 +29,8 @@ struct Fold {
     present: BTreeMap<Gpu, HashMap<Pid, usize>>,
     holders: HashMap<(DeviceId, ProcessKey), usize>,
     seen: Seen,
+    /// What the findings and risks take so far, about.
+    said: usize,
     /// More than is kept.
     surplus: bool,
 }
@@ -198,7 +200,9 @@ impl Fold {
         let gone: Vec<Pid> = self.present.get(&gpu).map_or_else(Vec::new, |present| {
             present.keys().filter(|pid| !list.iter().any(|holder| holder.pid == **pid)).copied().collect()
         });
-        gone.into_iter().for_each(|pid| self.leave(gpu, pid));
+        for pid in gone {
+            self.leave(gpu, pid);
+        }
         for holder in list.iter() {
             self.seen.sizes_known |= holder.used.is_ok();
             if let Some(index) = self.row_of(t, gpu, holder.pid)
@@ -259,7 +263,9 @@ impl Fold {
     /// A key stands for another device from now on, or for none.
     fn leave_all(&mut self, gpu: Gpu) {
         let pids: Vec<Pid> = self.present.get(&gpu).map_or_else(Vec::new, |present| present.keys().copied().collect());
-        pids.into_iter().for_each(|pid| self.leave(gpu, pid));
+        for pid in pids {
+            self.leave(gpu, pid);
+        }
         let shape = self.monitor.analyst().shape(gpu);
         if let Some(row) = self.row(gpu) {
             row.shape = shape;
@@ -267,10 +273,11 @@ impl Fold {
     }
 
     fn said(&mut self, said: Said) {
+        self.said += weight(&said);
         match said {
-            Said::Finding(finding) if self.report.findings.len() < MOST_SAID => self.report.findings.push(finding),
-            Said::Risk(risk) if self.report.risks.len() < MOST_SAID => self.report.risks.push(risk),
-            _ => self.surplus = true,
+            _ if self.said > MOST_SAID => self.surplus = true,
+            Said::Finding(finding) => self.report.findings.push(finding),
+            Said::Risk(risk) => self.report.risks.push(risk),
         }
     }
 
@@ -289,6 +296,20 @@ impl Fold {
         }
         report.problems = problems.list();
         Ok(report)
+    }
+}
+
+/// About how many bytes it takes.
+fn weight(said: &Said) -> usize {
+    const BASE: usize = 200;
+    match said {
+        Said::Finding(finding) => {
+            let figure = |quantity: &Quantity| if let Quantity::Text(text) = quantity { text.len() } else { 0 };
+            let evidence = finding.evidence.iter().map(|(name, quantity)| 64 + name.len() + figure(quantity)).sum::<usize>();
+            let advice = finding.advice.iter().map(|advice| 64 + advice.tip.len() + advice.why.len()).sum::<usize>();
+            BASE + evidence + advice
+        }
+        Said::Risk(risk) => BASE + risk.reason.len(),
     }
 }
 

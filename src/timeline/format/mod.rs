@@ -1,6 +1,6 @@
 //! Every record type of DESIGN.md section 5, both ways: from a line to a [`Record`] and back.
 //!
-//! Each type is one struct whose fields are those of the line; the conversions stand beside it, and [`read`] and [`write`] hold
+//! Each type is one struct whose fields are those of the line; the conversions stand beside it, and [`read`] and [`write()`] hold
 //! the table. A value that is absent or null is missing, never zero. Beyond the contract's fields a line may carry `why`, an
 //! object that gives for fields that are null the reason as a screen shows it, so that replay shows the same.
 
@@ -30,6 +30,8 @@ pub const VERSION: u32 = 1;
 pub const MAX_DEVICES: usize = 256;
 /// More holders than a device has; a list with more is wrong.
 pub const MAX_HOLDERS: usize = 4_096;
+/// More holders than all devices of a node have together.
+pub const MAX_ALL_HOLDERS: usize = 16_384;
 
 /// Why a line is no record.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +78,8 @@ fn without_line(error: &serde_json::Error) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     devices: BTreeMap<Gpu, DeviceId>,
+    /// How many holders the newest list of each names.
+    listed: BTreeMap<Gpu, usize>,
 }
 
 impl Keys {
@@ -89,6 +93,22 @@ impl Keys {
             return Err(LineError::TooMany { what: "devices", most: MAX_DEVICES });
         }
         self.devices.insert(gpu, id.clone());
+        Ok(())
+    }
+
+    /// Takes note of a list's length.
+    fn list(&mut self, gpu: Gpu, holders: usize) -> Result<(), LineError> {
+        if holders > MAX_HOLDERS {
+            return Err(LineError::TooMany { what: "holders", most: MAX_HOLDERS });
+        }
+        if !self.devices.contains_key(&gpu) {
+            return Ok(());
+        }
+        let others: usize = self.listed.iter().filter(|(other, _)| **other != gpu).map(|(_, n)| n).sum();
+        if others + holders > MAX_ALL_HOLDERS {
+            return Err(LineError::TooMany { what: "holders on all devices", most: MAX_ALL_HOLDERS });
+        }
+        self.listed.insert(gpu, holders);
         Ok(())
     }
 
@@ -155,10 +175,10 @@ pub fn write(record: &Record, keys: &mut Keys, out: &mut Vec<u8>) -> Result<(), 
     }
 }
 
-/// As [`write`], of a sample.
+/// As [`write()`], of a sample.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_sample(sample: &Sample, keys: &mut Keys, out: &mut Vec<u8>) -> Result<(), LineError> {
     let t = sample.t;
     match &sample.body {
@@ -181,7 +201,7 @@ pub fn write_sample(sample: &Sample, keys: &mut Keys, out: &mut Vec<u8>) -> Resu
     }
 }
 
-/// As [`write`], of a finding.
+/// As [`write()`], of a finding.
 ///
 /// # Errors
 /// None but those of serde, which a finding does not have.
@@ -189,7 +209,7 @@ pub fn write_finding(finding: &Finding, out: &mut Vec<u8>) -> Result<(), LineErr
     put(out, &said::FindingLine::of(finding))
 }
 
-/// As [`write`], of a risk.
+/// As [`write()`], of a risk.
 ///
 /// # Errors
 /// As [`write_finding`].

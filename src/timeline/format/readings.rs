@@ -161,10 +161,9 @@ impl<'a> HoldersLine<'a> {
         Self { t: t.into(), gpu: gpu.0, holders, why }
     }
 
-    pub fn sample(self, keys: &Keys) -> Result<Sample, LineError> {
-        if self.holders.as_ref().is_some_and(|list| list.len() > MAX_HOLDERS) {
-            return Err(LineError::TooMany { what: "holders", most: MAX_HOLDERS });
-        }
+    pub fn sample(self, keys: &mut Keys) -> Result<Sample, LineError> {
+        keys.list(Gpu(self.gpu), self.holders.as_ref().map_or(0, Vec::len))?;
+        let keys = &*keys;
         let holder = |part: HolderPart| Holder {
             pid: Pid(part.pid),
             used: part.why.take("used", part.used.map(Bytes)),

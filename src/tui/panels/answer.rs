@@ -170,7 +170,8 @@ fn at_risk(world: &World<'_>) -> Vec<(String, Role)> {
         .iter()
         .filter(|card| world.past.is_none() && card.is_fresh())
         .filter_map(|card| card.view.risk.as_deref())
-        .filter(|risk| risk.level > RiskLevel::Ok)
+        // One to watch whose end is not in sight has its word beside the card: the answer is for what comes.
+        .filter(|risk| risk.level.is_alarm() || (risk.level > RiskLevel::Ok && risk.full_in.is_some()))
         .collect();
     let soon = |risk: &Risk| risk.full_in.map_or(u64::MAX, |full_in| full_in.mid.0);
     risks.sort_by_key(|risk| (std::cmp::Reverse(risk.level), soon(risk), risk.gpu));

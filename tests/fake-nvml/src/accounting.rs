@@ -81,7 +81,8 @@ pub unsafe extern "C" fn nvmlDeviceGetAccountingStats(
             gpuUtilization: now.map_or(0, |row| row.utilization as c_uint),
             memoryUtilization: now.map_or(0, |row| (row.utilization * 0.55) as c_uint),
             maxMemoryUsage: peak.0,
-            time: if now.is_some() { 0 } else { 1 },
+            // Zero while it runs; how long it ran is not part of the story.
+            time: u64::from(now.is_none()),
             startTime: 0,
             isRunning: c_uint::from(now.is_some()),
             reserved: [0; 5],
