@@ -113,7 +113,8 @@ impl Case<'_> {
     /// What is missing: the request less what is free.
     fn shortfall(&self) -> Option<Bytes> {
         let f = &self.event.figures;
-        Some(f.requested?.saturating_sub(f.free.unwrap_or_default()))
+        let room = f.free.or_else(|| f.allowed.map(|allowed| allowed.saturating_sub(f.allocated.unwrap_or_default())));
+        Some(f.requested?.saturating_sub(room?))
     }
 
     /// What other processes hold.
@@ -485,11 +486,7 @@ impl Case<'_> {
                 tip("lower_gpu_memory_utilization", "leave more of the card outside the engine's static pool"),
             ],
             Activity::Serving => vec![self.reduce(), tip("fewer_concurrent_requests", "fewer requests at once")],
-            Activity::Application => vec![
-                tip("chunk_or_tile", "tiled decoding works on parts of the picture"),
-                tip("cpu_offload", "models that are not in use wait in RAM"),
-                tip("quantize_weights", "fp8 or GGUF weights leave more room"),
-            ],
+            Activity::Application => self.application(),
             Activity::Inference | Activity::Evaluation | Activity::Unknown if self.has(Clue::Tiles) => {
                 vec![
                     tip("chunk_or_tile", "smaller tiles, or fewer frames at once"),
@@ -521,6 +518,15 @@ impl Case<'_> {
         }
     }
 
+    /// A ready application, whose options are all that its user can change.
+    fn application(&self) -> Vec<Proposed> {
+        vec![
+            tip("chunk_or_tile", "tiled decoding works on parts of the picture"),
+            tip("cpu_offload", "models that are not in use wait in RAM"),
+            tip("quantize_weights", "fp8 or GGUF weights leave more room"),
+        ]
+    }
+
     /// Nothing tells the cause: what is cheap to try.
     fn unknown(&self) -> Vec<Proposed> {
         let other_gpu = tip("pick_other_gpu", "a card on which nobody else is");
@@ -542,6 +548,7 @@ impl Case<'_> {
                 vec![self.free_other(), other_gpu, tip("restart_process", "a process that died may still hold the card")]
             }
             _ if self.event.stage == Some(Stage::Context) => vec![self.free_other(), other_gpu],
+            _ if self.activity == Activity::Application => self.application(),
             "candle" => vec![tip("quantize_weights", "weights of a smaller type"), self.free_other()],
             "numba" | "cupy" => vec![tip("chunk_or_tile", "work on parts of the arrays"), self.free_other()],
             "cuda_jl" => vec![tip("del_and_gc", "arrays that are no longer needed still fill the pool"), self.reduce()],

@@ -10,7 +10,7 @@ use crate::domain::{Bytes, Framework};
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "jax",
-    marks: &["RESOURCE_EXHAUSTED", "ut of memory", "OUT_OF_MEMORY", "ailed to allocate request"],
+    marks: &["ut of memory", "OUT_OF_MEMORY", "ailed to allocate ", "ALLOC_FAILED"],
     read,
 };
 
@@ -33,6 +33,8 @@ fn read(passage: &Passage) -> Option<Event> {
         if let Some(found) = passage.find(&DRIVER) {
             let mut event = Event::device(DIALECT.id, Framework::Jax);
             event.figures.requested = group(&found, 1).parse().ok().map(Bytes);
+            // All that it takes at its start: who finds less is not alone on the card.
+            event.cause = Some(Cause::ForeignProcess);
             event.soft = true;
             return Some(event);
         }

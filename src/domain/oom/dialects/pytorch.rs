@@ -9,7 +9,7 @@ use crate::domain::{Bytes, Framework};
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "pytorch",
-    marks: &["ut of memory", "Tried to allocate", "eemptively rejected"],
+    marks: &["out of memory", "Tried to allocate "],
     read,
 };
 
