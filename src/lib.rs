@@ -9,6 +9,7 @@
 //! | 0 | [`domain`] | what is true: no I/O, no clock, no threads |
 //! | 1 | [`config`] | what the user asked for |
 //! | 1 | [`scenario`] | simulated nodes, shared by the demo, the fake driver and the tests |
+//! | 1 | [`timeline`] | the stream at rest: files, their reader and writer |
 //! | 2 | [`sampler`] | when to read, and what if a read hangs |
 //! | 3 | [`source`] | where samples come from |
 //! | 4 | [`pipeline`] | samples in, sinks and fold, latest snapshot out |
@@ -28,4 +29,5 @@ pub mod pipeline;
 pub mod sampler;
 pub mod scenario;
 pub mod source;
+pub mod timeline;
 pub mod tui;

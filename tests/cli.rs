@@ -277,6 +277,64 @@ fn gpus_can_be_chosen() {
 }
 
 #[test]
+fn what_cuda_is_shown_can_be_chosen() {
+    let (_fake, default) = library("default");
+    let (_other, mig) = library("mig");
+    let gpus = |said: &Said| -> String {
+        let document: Value = serde_json::from_str(&said.out).unwrap();
+        let devices = document["devices"].as_array().unwrap();
+        devices.iter().map(|device| device["gpu"].to_string()).collect::<Vec<_>>().join(" ")
+    };
+    let uuid = |source: &[&str], gpu: usize| -> String {
+        let document: Value = serde_json::from_str(&run(vramscope(&["once", "--json"]).args(source)).out).unwrap();
+        document["devices"][gpu]["uuid"].as_str().unwrap().to_owned()
+    };
+    for source in [&["--source", "demo"][..], &["--nvml-lib", &default]] {
+        let third = uuid(source, 2);
+        let beginning: String = third.chars().take(12).collect();
+        for (list, shown) in
+            [("2", "2"), ("3,1", "1 3"), ("0,9,1", "0"), ("2,-1", "2"), (third.as_str(), "2"), (beginning.as_str(), "2")]
+        {
+            let mut command = vramscope(&["once", "--json", "--visible"]);
+            let said = run(command.args(source).env("CUDA_VISIBLE_DEVICES", list));
+            assert_eq!((said.code, gpus(&said).as_str()), (0, shown), "{source:?} {list}: {}", said.err);
+        }
+        for (list, words) in [("", "shows no GPU"), ("-1", "shows no GPU"), ("0,0", "twice"), ("GPU-none", "shows no GPU")] {
+            let mut command = vramscope(&["once", "--visible"]);
+            refused(command.args(source).env("CUDA_VISIBLE_DEVICES", list), 2, &["--visible", words, "nvidia-smi -L"]);
+        }
+        let mut command = vramscope(&["once", "--visible", "--gpus", "1"]);
+        refused(command.args(source).env("CUDA_VISIBLE_DEVICES", "0"), 2, &["--visible", "--gpus"]);
+        // Not set, or not asked for: all.
+        assert_eq!(gpus(&run(vramscope(&["once", "--json", "--visible"]).args(source))), "0 1 2 3");
+        assert_eq!(gpus(&run(vramscope(&["once", "--json"]).args(source).env("CUDA_VISIBLE_DEVICES", "0"))), "0 1 2 3");
+    }
+    for source in [&["--source", "demo:mig"][..], &["--nvml-lib", &mig]] {
+        let of = |list: &str| {
+            let mut command = vramscope(&["once", "--json", "--visible"]);
+            run(command.args(source).env("CUDA_VISIBLE_DEVICES", list))
+        };
+        let (gpu, instance) = (uuid(source, 0), uuid(source, 2));
+        assert!(instance.starts_with("MIG-"), "{instance}");
+        let one: Value = serde_json::from_str(&of(&instance).out).unwrap();
+        let ids: Vec<&str> = one["devices"].as_array().unwrap().iter().map(|device| device["uuid"].as_str().unwrap()).collect();
+        assert_eq!(ids, [gpu.as_str(), instance.as_str()], "an instance, and the GPU that it is part of");
+        let old = of(&format!("MIG-{gpu}/2/0"));
+        assert_eq!((old.code, gpus(&old)), (0, gpus(&of(&instance))), "{}", old.err);
+        assert_eq!(of("0").code, 2, "numbers are not known where a GPU is cut up");
+        assert_eq!(of(&uuid(source, 1)).code, 0);
+    }
+    // Two models: the order is CUDA's secret until it is told.
+    let two = "[[device]]\nname = 'A'\ntotal = '8GiB'\n[[device]]\nname = 'B'\ntotal = '8GiB'\n";
+    let (_two, two) = library(two);
+    let mut command = vramscope(&["once", "--visible", "--nvml-lib", &two]);
+    refused(command.env("CUDA_VISIBLE_DEVICES", "1"), 2, &["CUDA_DEVICE_ORDER=PCI_BUS_ID", "UUIDs", "fastest first"]);
+    let mut command = vramscope(&["once", "--json", "--visible", "--nvml-lib", &two]);
+    let said = run(command.env("CUDA_VISIBLE_DEVICES", "1").env("CUDA_DEVICE_ORDER", "PCI_BUS_ID"));
+    assert_eq!(gpus(&said), "1");
+}
+
+#[test]
 fn the_log_is_a_file_without_escape_codes() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("vramscope.log");

@@ -1,6 +1,7 @@
 //! Keys: scenario, keys, expected text; one line per case.
 
-use vramscope::tui::{DashboardOptions, Effect};
+use vramscope::domain::cuda::Visible;
+use vramscope::tui::{CudaView, DashboardOptions, Effect};
 
 use crate::support::frames::Screen;
 
@@ -71,14 +72,40 @@ fn keys_lead_to_texts() {
         ("default", "home tab down", "Unattributed on GPU 0"),
         ("default", "home tab esc", "GPU 0: "),
         ("default", "T", "Theme paper: Dark ink"),
-        ("wsl", "tab", "its memory on GPU 0 is missing"),
-        ("crowd", "tab pgdn pgdn", "rows "),
+        ("wsl", "tab", "In use on GPU 0: "),
+        ("wsl", "tab down", "its memory on GPU 0 is missing"),
+        ("crowd", "tab", "▸ 512× train.py"),
+        ("crowd", "tab o pgdn pgdn", "rows "),
         ("mig", "home down", "── GPU 2 "),
     ] {
         let mut screen = screen(scenario);
         screen.press(keys);
         let text = screen.text();
         assert!(text.contains(expected), "{scenario}, {keys:?}: no {expected:?} in\n{text}");
+    }
+}
+
+#[test]
+fn the_number_of_cuda_stands_beside_that_of_the_driver() {
+    let view = |list: &str, order, is_complete| {
+        let visible = Visible::new(list, order);
+        let cuda = Some(CudaView { visible, is_ordered: false, is_complete });
+        let mut screen = Screen::new("default", (120, 40), DashboardOptions { cuda, ..DashboardOptions::default() });
+        screen.run_to(120);
+        screen.press("end");
+        screen.text()
+    };
+    for (list, order, is_complete, title) in [
+        ("2,3", None, true, "── GPU 3, cuda:1  H100"),
+        ("3", None, true, "── GPU 3, cuda:0  H100"),
+        ("0,1", None, true, "── GPU 3  H100"),
+        ("", None, true, "── GPU 3  H100"),
+        // Cards that are not shown may be of another model.
+        ("2,3", None, false, "── GPU 3  H100"),
+        ("2,3", Some("PCI_BUS_ID"), false, "── GPU 3, cuda:1  H100"),
+    ] {
+        let text = view(list, order, is_complete);
+        assert!(text.contains(title), "{list} {order:?} {is_complete}: no {title:?} in\n{text}");
     }
 }
 
@@ -103,7 +130,7 @@ fn keys_leave_or_do_not() {
 
 #[test]
 fn the_help_shows_every_action_and_every_column() {
-    let mut screen = Screen::new("idle", (120, 80), DashboardOptions::default());
+    let mut screen = Screen::new("idle", (120, 130), DashboardOptions::default());
     screen.run_to(1);
     screen.press("?");
     let text = screen.text();

@@ -9,6 +9,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("domain", 0),
     ("config", 1),
     ("scenario", 1),
+    ("timeline", 1),
     ("sampler", 2),
     ("source", 3),
     ("pipeline", 4),

@@ -1,6 +1,7 @@
 //! Who the processes are: owners, jobs, containers, namespaces, hostile names, open nodes, accounts.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -8,12 +9,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use serde_json::Value;
-use vramscope::domain::{Bytes, Gpu, Health, Missing, OpenHandle, Pid, Process, Reading, Relation, SampleBody};
+use vramscope::domain::{Bytes, Gpu, Health, Missing, OpenHandle, Pid, Process, Reading, Relation, SampleBody, Timestamp};
+use vramscope::scenario::{self, StreamOptions};
 use vramscope::source::SourceErrorKind;
 use vramscope::source::nvml::NvmlOptions;
 
 use crate::support::machine::{Machine, Text};
 use crate::support::nvml::{Fake, Stream};
+use crate::support::scenario::world;
+use crate::terminal::{self, Terminal};
 
 /// The user "nobody".
 const NOBODY: u32 = 65_534;
@@ -45,11 +49,12 @@ impl Drop for Live {
 }
 
 /// Two cards on which these processes hold 3 GiB each, on the card of their place.
-fn scenario(processes: &[(u32, u32)], more: &str) -> String {
+fn cards(processes: &[(u32, u32)], more: &str) -> String {
     let mut text =
         "[[device]]\nname = \"NVIDIA H100 80GB HBM3\"\ncopies = 2\ntotal = \"81559MiB\"\nreserved = \"479MiB\"\n".to_owned();
     for (pid, card) in processes {
-        text += &format!(
+        let _ = write!(
+            text,
             "[[process]]\npid = {pid}\ncommand = \"x\"\nage = \"1h\"\n\
              on = [{{ devices = [{card}], phases = [{{ load = {{ to = \"3GiB\", in = \"0s\" }} }}] }}]\n"
         );
@@ -87,8 +92,13 @@ fn handles(stream: &mut Stream) -> (Reading<Vec<OpenHandle>>, u32) {
 
 /// `once --json` of the binary.
 fn once(fake: &Fake, machine: &Machine, arguments: &[&str], uid: Option<u32>) -> Option<(String, Value)> {
+    once_as(fake, machine, arguments, uid, "")
+}
+
+/// The same with live processes in the place of the scenario's.
+fn once_as(fake: &Fake, machine: &Machine, arguments: &[&str], uid: Option<u32>, pids: &str) -> Option<(String, Value)> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
-    command.env_clear().env("LANG", "C.UTF-8").env("VRAMSCOPE_TEST_ROOT", machine.folder());
+    command.env_clear().env("FAKE_NVML_PIDS", pids).env("LANG", "C.UTF-8").env("VRAMSCOPE_TEST_ROOT", machine.folder());
     command.args(["once", "--json", "--timeout", "30s", "--nvml-lib"]).arg(&fake.path).args(arguments);
     if let Some(uid) = uid {
         command.uid(uid);
@@ -119,16 +129,14 @@ fn two_users_are_told_apart() {
     let mine = Live::sleep();
     let other = Live::start(Command::new("sleep").arg("600").uid(NOBODY));
     let server = Live::start(Command::new("sleep").arg0("/usr/lib/xorg/Xorg").arg("600"));
-    let graphics = format!(
-        "[[process]]\npid = {}\ncommand = \"x\"\nkind = \"G\"\non = [{{ phases = [{{ load = {{ to = \"90MiB\", in = \"0s\" }} }}] }}]\n",
-        server.pid()
-    );
-    let fake = Fake::stage(&scenario(&[(mine.pid(), 0), (other.pid(), 1)], &graphics));
+    let graphics = "[[process]]\npid = 61002\ncommand = \"x\"\nkind = \"G\"\non = [{ phases = [{ load = { to = \"90MiB\", in = \"0s\" } }] }]\n";
+    let fake = Fake::stage(&cards(&[(61_000, 0), (61_001, 1)], graphics));
+    let pids = format!("61000={},61001={},61002={}", mine.pid(), other.pid(), server.pid());
     let machine = Machine::new(true);
     for live in [&mine, &other, &server] {
         machine.show(live.pid());
     }
-    let (_, root) = once(&fake, &machine, &[], None).unwrap();
+    let (_, root) = once_as(&fake, &machine, &[], None, &pids).unwrap();
     let told = |document: &Value, live: &Live| {
         let holder = holder(document, live.pid());
         let text = |field: &str| holder[field].as_str().unwrap_or("null").to_owned();
@@ -143,7 +151,7 @@ fn two_users_are_told_apart() {
     for folder in folders {
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let Some((_, nobody)) = once(&fake, &machine, &[], Some(NOBODY)) else {
+    let Some((_, nobody)) = once_as(&fake, &machine, &[], Some(NOBODY), &pids) else {
         println!("skipped: the second user may not run the program here");
         return;
     };
@@ -158,7 +166,7 @@ fn a_hostile_name_is_harmless() {
     let mut hostile = OsString::from("evil\u{1b}]0;owned\u{7}\u{1b}[2J\n\t\u{202e}txt.exe\u{200b}");
     hostile.push(OsString::from_vec(vec![0xff, 0xfe, b'\r', 0x9b]));
     let live = Live::start(Command::new("/bin/sh").arg0(&hostile).args(["-c", "sleep 600; :", &long]));
-    let fake = Fake::stage(&scenario(&[(live.pid(), 0)], ""));
+    let fake = Fake::stage(&cards(&[(live.pid(), 0)], ""));
     let machine = Machine::new(true);
     machine.show(live.pid());
     let (text, document) = once(&fake, &machine, &[], None).unwrap();
@@ -167,6 +175,27 @@ fn a_hostile_name_is_harmless() {
     assert_eq!(command.chars().count(), 4096);
     assert!(command.chars().all(|c| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{200b}')));
     assert!(!text.contains('\u{1b}') && !text.contains("\\u001b") && !text.contains('\u{202e}'));
+}
+
+#[test]
+fn a_hostile_name_does_nothing_to_a_terminal() {
+    let name = "evil\u{1b}]0;owned\u{7}\u{1b}[2J\u{1b}[31m\n\u{202e}txt.exe\u{9b}5m";
+    let live = Live::start(Command::new("/bin/sh").arg0(name).args(["-c", "sleep 600; :"]));
+    let fake = Fake::stage(&cards(&[(live.pid(), 0)], ""));
+    let machine = Machine::new(true);
+    machine.show(live.pid());
+    let mut command = terminal::vramscope(&["--nvml-lib"]);
+    command.arg(&fake.path);
+    command.env("VRAMSCOPE_TEST_ROOT", machine.folder());
+    let mut terminal = Terminal::start(command, 160, 40);
+    terminal.wait_for("evil·]0;owned··[2J·[31m··txt.exe·5m");
+    terminal.wait("harmless bytes", |output| {
+        let raw = String::from_utf8_lossy(&output.raw);
+        let hostile = ["\u{1b}]0;owned", "\u{202e}", "\u{9b}", "\u{7}", "\u{1b}[31m\n"];
+        output.raw.len() > 1000 && hostile.iter().all(|part| !raw.contains(part))
+    });
+    terminal.send("q");
+    assert_eq!(terminal.end().0, 0);
 }
 
 /// A parent with the name of a launcher, and four children that sleep; their pids.
@@ -186,7 +215,9 @@ fn launcher(machine: &Machine) -> (Live, Vec<u32>) {
         std::thread::yield_now();
     };
     machine.show(parent.pid());
-    children.iter().for_each(|pid| machine.show(*pid));
+    for pid in &children {
+        machine.show(*pid);
+    }
     (parent, children)
 }
 
@@ -207,7 +238,7 @@ fn workers_are_one_job_and_a_watched_tree_is_the_job() {
     let mut holders: Vec<(u32, u32)> = workers.iter().enumerate().map(|(n, pid)| (*pid, u32::try_from(n).unwrap() % 2)).collect();
     holders.push((other.pid(), 0));
     holders.push((parent.pid(), 1));
-    let fake = Fake::stage(&scenario(&holders, ""));
+    let fake = Fake::stage(&cards(&holders, ""));
     let mut stream = start(&fake, &machine, &[]);
     for pid in &workers {
         let worker = process(&mut stream, *pid, "a worker", any);
@@ -236,7 +267,7 @@ fn a_worker_stays_in_the_job_when_its_parent_is_gone() {
         "[[process]]\npid = {}\ncommand = \"x\"\nat = \"100s\"\non = [{{ phases = [{{ load = {{ to = \"3GiB\", in = \"0s\" }} }}] }}]\n",
         workers[1]
     );
-    let fake = Fake::stage(&scenario(&[(workers[0], 0)], &late));
+    let fake = Fake::stage(&cards(&[(workers[0], 0)], &late));
     let mut stream = start(&fake, &machine, &[head]);
     assert_eq!(process(&mut stream, workers[0], "a worker", any).relation, Relation::Job);
     drop(parent);
@@ -251,7 +282,7 @@ fn a_worker_stays_in_the_job_when_its_parent_is_gone() {
 
 #[test]
 fn a_pid_that_nobody_has_is_refused() {
-    let (fake, machine) = (Fake::stage(&scenario(&[], "")), Machine::new(true));
+    let (fake, machine) = (Fake::stage(&cards(&[], "")), Machine::new(true));
     let error = start(&fake, &machine, &[4_000_001]).opened().unwrap_err();
     assert_eq!(error.kind, SourceErrorKind::Setting("pid"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
@@ -287,7 +318,7 @@ fn containers_and_origins_are_read_from_the_texts_of_the_kernel() {
     machine.put(&Text { pid: 61_001, cgroup: &docker, ..Text::default() });
     machine.put(&Text { pid: 61_002, cgroup: &kubernetes, mountinfo: &mounts, ..Text::default() });
     machine.put(&Text { pid: 61_003, uid: me + 7, environ: "VIRTUAL_ENV=/x/secret\0TMUX=/tmp/x,1,1\0", ..Text::default() });
-    let fake = Fake::stage(&scenario(&[(61_000, 0), (61_001, 0), (61_002, 1), (61_003, 1)], ""));
+    let fake = Fake::stage(&cards(&[(61_000, 0), (61_001, 0), (61_002, 1), (61_003, 1)], ""));
     let mut stream = start(&fake, &machine, &[]);
     let full = |process: &Process| process.details.is_some();
     let mine = process(&mut stream, 61_000, "details", full);
@@ -310,7 +341,7 @@ fn containers_and_origins_are_read_from_the_texts_of_the_kernel() {
     let details = other.details.as_ref().unwrap();
     assert_eq!(other.relation, Relation::Foreign);
     assert!(matches!(details.environment, Err(Missing::Denied(_))), "{details:?}");
-    assert_eq!(details.session, Ok(None));
+    assert!(matches!(details.session, Err(Missing::Denied(_))), "{details:?}");
     assert!(!format!("{:?}", stream.seen).contains("hunter2"));
 }
 
@@ -318,7 +349,7 @@ fn containers_and_origins_are_read_from_the_texts_of_the_kernel() {
 fn a_pid_used_again_is_another_process() {
     let machine = Machine::new(true);
     machine.put(&Text { command: b"python\0first.py\0", ..Text::default() });
-    let fake = Fake::stage(&scenario(&[(61_000, 0)], ""));
+    let fake = Fake::stage(&cards(&[(61_000, 0)], ""));
     let mut stream = start(&fake, &machine, &[]);
     let named =
         |name: &'static str| move |process: &Process| process.command.as_ref().is_ok_and(|command| command.contains(name));
@@ -338,7 +369,7 @@ fn a_pid_used_again_is_another_process() {
 fn hidden_processes_are_said_to_be_hidden() {
     let machine = Machine::new(true);
     std::fs::write(machine.path("proc/self/mountinfo"), "22 27 0:21 / /proc rw - proc proc rw,hidepid=2\n").unwrap();
-    let fake = Fake::stage(&scenario(&[(61_000, 0)], ""));
+    let fake = Fake::stage(&cards(&[(61_000, 0)], ""));
     let mut stream = start(&fake, &machine, &[]);
     let hidden = process(&mut stream, 61_000, "a record", any);
     assert_eq!((hidden.relation, hidden.key.start), (Relation::Unknown, None));
@@ -358,7 +389,7 @@ fn in_another_namespace_a_pid_is_nobody_until_it_is_proven() {
     machine.put(&Text { pid: 61_001, open: &nodes, ..Text::default() });
     machine.put(&Text { pid: 61_002, open: &nodes[..2], ..Text::default() });
     machine.put(&Text { pid: 61_003, open: &nodes, ..Text::default() });
-    let fake = Fake::stage(&scenario(&[(61_000, 0), (61_001, 0), (61_002, 0), (61_003, 1), (61_004, 0)], ""));
+    let fake = Fake::stage(&cards(&[(61_000, 0), (61_001, 0), (61_002, 0), (61_003, 1), (61_004, 0)], ""));
     let mut stream = start(&fake, &machine, &[]);
     for pid in [61_000, 61_002, 61_003, 61_004] {
         let unknown = process(&mut stream, pid, "a record", any);
@@ -387,10 +418,10 @@ fn in_another_namespace_a_pid_is_nobody_until_it_is_proven() {
 #[test]
 fn a_local_process_of_the_same_number_lends_no_name() {
     // The first processes of a namespace have small numbers: the driver names one of them.
-    let fake = Fake::stage(&scenario(&[(1, 0), (2, 0), (3, 1)], ""));
+    let fake = Fake::stage(&cards(&[(1, 0), (2, 0), (3, 1)], ""));
     let script = "sleep 600 & sleep 600 & \"$@\"; code=$?; kill %1 %2; exit $code";
     let mut command = Command::new("unshare");
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("LANG", "C.UTF-8");
+    command.env_clear().env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin").env("LANG", "C.UTF-8");
     command.args(["--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_vramscope")]);
     let output = command.args(["once", "--json", "--timeout", "30s", "--nvml-lib"]).arg(&fake.path).output();
     let output = match output {
@@ -424,7 +455,7 @@ fn memory_in_nobodys_name_is_searched_for_by_open_nodes() {
     machine.put(&Text { pid: 61_006, ppid: 61_005, start: 600, open: &["dev/nvidia0", "dev/nvidiactl"], ..Text::default() });
     machine.put(&Text { pid: 61_007, open: &["dev/nvidia0"], ..Text::default() });
     let hidden = "[[process]]\npid = 70000\ncommand = \"x\"\nhidden = true\non = [{ phases = [{ load = { to = \"9GiB\", in = \"0s\" } }] }]\n";
-    let fake = Fake::stage(&scenario(&[(61_007, 0)], hidden));
+    let fake = Fake::stage(&cards(&[(61_007, 0)], hidden));
     let mut stream = start(&fake, &machine, &[]);
     let (list, denied) = handles(&mut stream);
     let list = list.unwrap();
@@ -473,4 +504,128 @@ fn the_drivers_accounts_stand_beside_the_sampled_peak() {
     let Err(Missing::Unsupported(why)) = account(&mut stream) else { panic!("an account though accounting is off") };
     assert!(why.contains("accounting is off") && why.contains("interval"), "{why}");
     assert_eq!(off.calls(c"nvmlDeviceGetAccountingStats"), 0);
+}
+
+/// The samples of a built-in scenario up to a second of it.
+fn story(name: &str, watched: &[Pid], until: u64) -> Vec<SampleBody> {
+    let stream = scenario::Stream::new(world(name), StreamOptions::default()).watching(watched);
+    stream.take_while(|sample| sample.t <= Timestamp::secs(until)).map(|sample| sample.body).collect()
+}
+
+/// The newest record of each process.
+fn newest(bodies: &[SampleBody]) -> std::collections::BTreeMap<u32, Arc<Process>> {
+    let records = bodies.iter().filter_map(|body| match body {
+        SampleBody::Process(process) => Some((process.key.pid.0, Arc::clone(process))),
+        _ => None,
+    });
+    records.collect()
+}
+
+#[test]
+fn the_simulated_jobs_follow_the_same_rules() {
+    let known = newest(&story("jobs", &[], 3));
+    let relation = |pid: u32| known[&pid].relation;
+    assert_eq!(
+        [relation(52_011), relation(50_012), relation(48_133), relation(50_231), relation(1644)],
+        [Relation::Mine, Relation::Foreign, Relation::Foreign, Relation::Foreign, Relation::System]
+    );
+    let job = |pid: u32| known[&pid].job.as_ref().map(|job| (job.leader.pid.0, job.launcher.to_string()));
+    for pid in [52_000, 52_011, 52_012, 52_013, 52_014, 52_101, 52_102, 52_103] {
+        assert_eq!(job(pid), Some((52_000, "torchrun".to_owned())), "{pid}");
+    }
+    assert_eq!((job(50_012), job(48_133), job(50_231)), (None, None, Some((50_210, "srun".to_owned()))));
+    assert_eq!(known[&50_231].details.as_ref().unwrap().batch, Ok(Some("slurm 4711".into())));
+    let watched = newest(&story("jobs", &[Pid(52_000)], 3));
+    let jobs: Vec<u32> =
+        watched.values().filter(|process| process.relation == Relation::Job).map(|process| process.key.pid.0).collect();
+    assert_eq!(jobs, [52_000, 52_011, 52_012, 52_013, 52_014, 52_101, 52_102, 52_103]);
+    // The accounts know what was between two readings.
+    let account = story("jobs", &[], 9).into_iter().rev().find_map(|body| match body {
+        SampleBody::Usage(usage) if usage.gpu == Gpu(0) => {
+            usage.processes.iter().find(|process| process.pid == Pid(52_011)).map(|process| process.accounted.clone())
+        }
+        _ => None,
+    });
+    let account = account.unwrap().unwrap();
+    assert!((Bytes::mib(17_400 + 5_100)..=Bytes::mib(17_400 + 5_200)).contains(&account), "{account}");
+}
+
+#[test]
+fn simulated_leftovers_are_found_by_their_open_nodes() {
+    let bodies = story("leftovers", &[], 90);
+    let known = newest(&bodies);
+    let parents = |pid: u32| -> Vec<String> {
+        known[&pid].details.as_ref().unwrap().parents.iter().map(|parent| parent.name.to_string()).collect()
+    };
+    assert_eq!(parents(61_200), ["torchrun (zombie)", "bash"]);
+    let searches: Vec<Vec<(u32, Vec<Gpu>)>> = bodies
+        .iter()
+        .filter_map(|body| match body {
+            SampleBody::Handles { list: Ok(list), .. } => {
+                Some(list.iter().map(|handle| (handle.key.pid.0, handle.gpus.to_vec())).collect())
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(searches.len() >= 4 && searches.iter().all(|search| search == &[(61_301, vec![Gpu(1)])]), "{searches:?}");
+    assert_eq!((&*known[&61_301].user.clone().unwrap(), known[&61_301].ppid.clone()), ("user1", Ok(Pid(1))));
+    assert!(!bodies.iter().any(|body| matches!(body, SampleBody::Exit { pid: Pid(61_301), .. })));
+}
+
+#[test]
+fn what_a_simulated_leftover_keeps_goes_with_it() {
+    let mut stream = scenario::Stream::new(world("leftovers"), StreamOptions::default());
+    let mut until = |seconds: u64, kill: bool| -> (u64, usize) {
+        if kill {
+            let key = world("leftovers").handles(Timestamp::secs(50)).first().unwrap().key;
+            assert!(stream.kill(key, Timestamp::secs(52)) && !stream.kill(key, Timestamp::secs(53)), "once");
+        }
+        let (mut used, mut open) = (0, 0);
+        for sample in stream.by_ref().take_while(|sample| sample.t <= Timestamp::secs(seconds)) {
+            match sample.body {
+                SampleBody::Memory { gpu: Gpu(1), figures: Ok(figures) } => used = figures.used().0 >> 30,
+                SampleBody::Handles { list: Ok(list), .. } => open = list.len(),
+                _ => {}
+            }
+        }
+        (used, open)
+    };
+    assert_eq!(until(51, false), (21, 1));
+    assert_eq!(until(75, true), (0, 0), "the last one who had the node open is gone");
+}
+
+#[test]
+fn a_simulated_container_names_nobody() {
+    let bodies = story("container", &[], 12);
+    assert!(newest(&bodies).values().all(|process| {
+        process.relation == Relation::Unknown
+            && process.key.start.is_none()
+            && process.command.is_err()
+            && process.details.is_none()
+    }));
+    let hints =
+        bodies.iter().filter(|body| matches!(body, SampleBody::Health(Health::Problem { fix, .. }) if fix.contains("hostPID")));
+    assert_eq!(hints.count(), 1);
+    assert!(matches!(bodies.first(), Some(SampleBody::Header(header)) if header.foreign_pids));
+}
+
+#[test]
+fn the_demo_watches_a_tree_and_refuses_a_pid_that_nobody_has() {
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
+        command
+            .env_clear()
+            .env("LANG", "C.UTF-8")
+            .args(["once", "--json", "--source", "demo:jobs"])
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    let document: Value = serde_json::from_slice(&run(&["--pid", "52011,52013"]).stdout).unwrap();
+    assert_eq!(holder(&document, 52_101)["relation"], "job");
+    assert_eq!(holder(&document, 52_013)["relation"], "job");
+    assert_eq!(holder(&document, 52_012)["relation"], "mine");
+    let refused = run(&["--pid", "7"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no process 7"), "{refused:?}");
 }

@@ -1,4 +1,9 @@
 //! What the analyst says of real recordings: nothing alarming where nothing was wrong, and a warning before a full card.
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "what was said of each recording is told, and the environment names their folder"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +49,7 @@ const REAL: &[Recorded] = &[
 
 /// Written for this project in the same forms.
 const OWN: &[Recorded] = &[
-    ("ramp-in-leaps.csv", 10, None, Expect::Warned(RiskLevel::Watch)),
+    ("ramp-in-leaps.csv", 9, None, Expect::Warned(RiskLevel::Watch)),
     ("pool-utf16.csv", 60, None, Expect::Calm),
     ("sawtooth-to-94.csv", 160, None, Expect::Calm),
     ("swing-bare.csv", 200, Some(24_564), Expect::Calm),

@@ -5,14 +5,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use portable_pty::CommandBuilder;
 use rustix::process::getuid;
-use vramscope::domain::{Gpu, Monitor, Pid, ProcessKey, Refusal, Relation, SampleBody, Sent, Signal, Snapshot, Timestamp, Wall};
+use vramscope::domain::{
+    Gpu, Job, Monitor, Pid, ProcessKey, Refusal, Relation, SampleBody, Sent, Signal, Snapshot, Timestamp, Wall,
+};
 use vramscope::sampler::channel;
-use vramscope::scenario::{Scenario, StreamOptions};
+use vramscope::scenario::{Scenario, Stream, StreamOptions};
 use vramscope::source::Source;
 use vramscope::source::demo::DemoSource;
 use vramscope::tui::{DashboardOptions, Effect, Msg};
@@ -28,16 +31,20 @@ const DEADLINE: Duration = Duration::from_mins(1);
 const DOWN: &str = "\x1b[B";
 const ENTER: &str = "\r";
 
-/// One card, on which these processes hold memory: pid, whose, GiB.
+/// One card, on which these processes hold memory: pid, whose, GiB. Where one can't be seen none can.
 fn card(holders: &[(u32, &str, u32)]) -> String {
-    let mut text = "[[device]]\nname = 'card'\ntotal = '80GiB'\n".to_owned();
+    let foreign_pids = holders.iter().any(|(_, relation, _)| *relation == "unknown");
+    let mut text = format!("[node]\nuid = 1000\nforeign_pids = {foreign_pids}\n[[device]]\nname = 'card'\ntotal = '80GiB'\n");
     for (pid, relation, size) in holders {
-        let uid = 1000 + pid;
+        let (uid, command, kind) = match *relation {
+            "mine" => (1000, format!("python train-{pid}.py"), "C"),
+            "system" => (0, "/usr/lib/xorg/Xorg vt2".to_owned(), "G"),
+            _ => (1000 + pid, format!("python train-{pid}.py"), "C"),
+        };
         let phases = format!("{{ context = {{ size = '{size}GiB', in = '0s' }} }}, {{ plateau = {{ until = '10h' }} }}");
         let process = [
             "[[process]]".to_owned(),
-            format!("pid = {pid}\ncommand = 'python train-{pid}.py'"),
-            format!("user = 'user-{pid}'\nuid = {uid}\nrelation = '{relation}'"),
+            format!("pid = {pid}\ncommand = '{command}'\nkind = '{kind}'\nuser = 'user-{pid}'\nuid = {uid}"),
             format!("on = [{{ phases = [{phases}] }}]\n"),
         ];
         text += &process.join("\n");
@@ -145,6 +152,93 @@ fn what_cannot_be_seen_is_never_held() {
     assert_eq!(press(&mut screen, "enter"), Some(Effect::Hold(Vec::new())), "there is nothing to confirm");
 }
 
+/// A dashboard on which the holders of a card are the workers of a launcher that holds nothing itself.
+fn job(holders: &[(u32, &str, u32)], launcher: &str) -> Screen {
+    let scenario = card(holders);
+    let mut screen = screen(&scenario, (120, 40));
+    let leader = ProcessKey { pid: Pid(6_000), start: Some(77) };
+    let command = Ok("torchrun --nproc-per-node 2 train.py".into());
+    let job = Arc::new(Job { leader, launcher: launcher.into(), command });
+    let mut monitor = Monitor::new();
+    let stream = Stream::new(world(&scenario), StreamOptions::default());
+    for mut sample in stream.take_while(|sample| sample.t <= Timestamp::secs(6)) {
+        if let SampleBody::Process(process) = &mut sample.body {
+            let process = Arc::make_mut(process);
+            process.job = Some(Arc::clone(&job));
+            if process.key.pid == Pid(7_003) {
+                process.relation = Relation::Unknown;
+            }
+        }
+        monitor.ingest(&sample);
+    }
+    screen.app.update(Msg::Snapshot(Arc::new(monitor.snapshot())));
+    screen
+}
+
+#[test]
+fn a_job_is_signalled_as_a_whole_with_its_head() {
+    let workers = [(7001, "mine", 4), (7002, "mine", 8), (7003, "mine", 1)];
+    let mut screen = job(&workers, "torchrun");
+    screen.press("tab home");
+    let held = press(&mut screen, "K");
+    let Some(Effect::Hold(keys)) = held else { panic!("{held:?}\n{}", screen.text()) };
+    let pids: Vec<u32> = keys.iter().map(|key| key.pid.0).collect();
+    assert_eq!(pids, [6_000, 7_001, 7_002], "the unknown one is not even held");
+    has(
+        &mut screen,
+        &[
+            "3 processes of user-7001, user-7002: 12.0 GiB on GPU 0",
+            "6000  train.py: holds no memory itself",
+            "7001  user-7001",
+            "7003  train-7003.py: its pid may mean",
+        ],
+    );
+    for key in ["enter", "down"] {
+        press(&mut screen, key);
+    }
+    assert_eq!(screen.press("enter"), Some(Effect::Signal(Signal::Term)));
+    let answers = vec![Ok(Sent::Delivered), Err(Refusal::Denied), Ok(Sent::Delivered)];
+    screen.app.update(Msg::Signalled(Signal::Term, answers));
+    has(
+        &mut screen,
+        &[
+            "TERM to 2 of 4",
+            "(6000): sent",
+            "train-7001.py (7001): not permitted: process of user-7001",
+            "train-7002.py (7002): sent",
+            "train-7003.py (7003): its pid may mean another process here",
+        ],
+    );
+    // The head of a tree that is only watched may be the user's own shell.
+    let mut screen = job(&workers[..2], "tree");
+    screen.press("tab home");
+    let Some(Effect::Hold(keys)) = press(&mut screen, "K") else { panic!("{}", screen.text()) };
+    assert_eq!(keys.len(), 2);
+}
+
+#[test]
+fn tagged_processes_are_signalled_together() {
+    let holders = [(7001, "foreign", 4), (7002, "foreign", 8), (7003, "foreign", 1)];
+    let mut screen = screen(&card(&holders), (80, 24));
+    screen.press("tab home space space");
+    let Some(Effect::Hold(keys)) = press(&mut screen, "K") else { panic!("{}", screen.text()) };
+    assert_eq!(keys.iter().map(|key| key.pid.0).collect::<Vec<_>>(), [7_001, 7_002]);
+    has(&mut screen, &["2 processes of user-7001, user-7002: 12.0 GiB on GPU 0"]);
+}
+
+#[test]
+fn more_processes_than_anybody_can_read_are_refused() {
+    let holders: Vec<(u32, &str, u32)> = (0..300).map(|n| (7_000 + n, "foreign", 0)).collect();
+    let scenario = card(&holders).replace("'0GiB'", "'10MiB'");
+    let mut screen = screen(&scenario, (120, 24));
+    screen.press("tab home");
+    for _ in 0..300 {
+        screen.press("space");
+    }
+    assert_eq!(press(&mut screen, "K"), None);
+    has(&mut screen, &["300 processes are too many: at most 256 at once."]);
+}
+
 #[test]
 fn refusals_are_told_in_words() {
     for (refusal, words) in [
@@ -164,14 +258,29 @@ fn refusals_are_told_in_words() {
 #[test]
 fn the_menu_fits_the_smallest_screen_and_ascii() {
     let options = DashboardOptions { ascii: true, ..DashboardOptions::default() };
-    let mut screen = Screen::new(&card(&[(7001, "foreign", 4)]), (60, 16), options);
-    screen.run_to(5);
-    screen.press("tab");
-    press(&mut screen, "K");
-    has(&mut screen, &["train-7001.py (7001) of user-7001, foreign", "holds 4.00 GiB on GPU 0", "TERM", "CONT"]);
+    let open = |size| {
+        let mut screen = Screen::new(&card(&[(7001, "foreign", 4)]), size, options.clone());
+        screen.run_to(5);
+        screen.press("tab home");
+        press(&mut screen, "K");
+        screen
+    };
+    for size in [(60, 16), (80, 24)] {
+        let mut screen = open(size);
+        has(&mut screen, &["train-7001.py (7001) of user-7001", "holds 4.00 GiB on GPU 0", "TERM", "CONT"]);
+        press(&mut screen, "enter");
+        has(&mut screen, &["No, go back", "Yes, send TERM"]);
+        assert!(screen.text().is_ascii());
+    }
+    // Where the question can't be seen it can't be answered.
+    let mut screen = open((80, 24));
     press(&mut screen, "enter");
-    has(&mut screen, &["No, go back", "Yes, send TERM"]);
-    assert!(screen.text().is_ascii());
+    screen.resize(80, 3);
+    for key in ["down", "enter"] {
+        assert_eq!(press(&mut screen, key), None);
+    }
+    screen.resize(80, 24);
+    has(&mut screen, &["Send TERM?", "Not sent: the screen is too small"]);
 }
 
 #[test]

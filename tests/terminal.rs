@@ -19,6 +19,8 @@ const DEADLINE: Duration = Duration::from_mins(1);
 /// What came out of the terminal so far.
 pub struct Output {
     pub parser: vt100::Parser,
+    /// The bytes themselves.
+    pub raw: Vec<u8>,
     closed: bool,
 }
 
@@ -58,7 +60,7 @@ impl Terminal {
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser = vt100::Parser::default();
-        let output = Arc::new((Mutex::new(Output { parser, closed: false }), Condvar::new()));
+        let output = Arc::new((Mutex::new(Output { parser, raw: Vec::new(), closed: false }), Condvar::new()));
         let mut reader = pair.master.try_clone_reader().unwrap();
         let shared = Arc::clone(&output);
         let read = move || {
@@ -67,6 +69,7 @@ impl Terminal {
                 let count = reader.read(&mut buffer).unwrap_or(0);
                 let mut output = shared.0.lock().unwrap();
                 output.parser.process(&buffer[..count]);
+                output.raw.extend_from_slice(&buffer[..count]);
                 output.closed = count == 0;
                 shared.1.notify_all();
                 if count == 0 {
@@ -183,6 +186,35 @@ fn signals_leave_and_restore() {
         terminal.wait_for_dashboard();
         terminal.signal(signal);
         terminal.end();
+    }
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_dashboard() {
+    // The reader is asked as long as the terminal is there, so it stands in this thread and goes with it.
+    let pair = native_pty_system().openpty(size(80, 24)).unwrap();
+    let mut child = pair.slave.spawn_command(vramscope(&["demo"])).unwrap();
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    let mut parser = vt100::Parser::default();
+    let mut buffer = [0; 8192];
+    while !parser.screen().contents().contains("SIMULATED") {
+        let count = reader.read(&mut buffer).unwrap();
+        assert!(count > 0, "it ended");
+        parser.process(&buffer[..count]);
+    }
+    drop(reader);
+    drop(pair.master);
+    let mut killer = child.clone_killer();
+    let (ended, wait) = std::sync::mpsc::channel();
+    let watch = move || {
+        let _ = child.wait();
+        let _ = ended.send(());
+    };
+    thread::Builder::new().name("end".to_owned()).spawn(watch).unwrap();
+    if wait.recv_timeout(DEADLINE).is_err() {
+        killer.kill().unwrap();
+        panic!("it lives on without a terminal");
     }
 }
 

@@ -17,7 +17,7 @@ use crate::domain::{Alerter, Period, Sample};
 use crate::pipeline::{self, Sink};
 use crate::sampler::channel;
 use crate::source::SourceError;
-use crate::tui::{self, AlertOptions, DashboardOptions, Hands, Outcome};
+use crate::tui::{self, AlertOptions, CudaView, DashboardOptions, Hands, Outcome};
 
 /// How long the screen waits for the source to say that it can't be used, so that this can be said without a screen.
 const OPENING: Period = Period::millis(20);
@@ -99,7 +99,13 @@ fn options(context: &Context) -> DashboardOptions {
         palette: Palette::resolve(settings.color, &context.env),
         ascii: settings.ascii.unwrap_or(!is_utf8(&context.env)),
         mouse: settings.mouse,
+        graphics: settings.graphics,
         timezone: if settings.utc { TimeZone::UTC } else { TimeZone::system() },
+        cuda: context.env.cuda().map(|visible| CudaView {
+            visible,
+            is_ordered: settings.visible,
+            is_complete: settings.gpus.is_empty(),
+        }),
         read_only: settings.read_only.then(|| settings.origin("read-only").to_string()),
         alerts: AlertOptions {
             alerter: Alerter::new(settings.alert_level, settings.alert_every),

@@ -38,7 +38,10 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("1", "failure; explain: no GPU out of memory in the input"),
     ("2", "usage error, bad configuration or unreadable input"),
     ("3", "no usable NVIDIA driver or device, or it does not answer"),
-    ("4", "pick: no device has that headroom, or the time to wait ran out"),
+    (
+        "4",
+        "the recording is damaged, and what could be read was used; pick: no device has that headroom, or the time to wait ran out",
+    ),
     (
         "pick with a command",
         "once it has started, its own status, or 128 + n if signal n ended it; 125 vramscope failed, 126 it can't be executed, 127 it is not there",

@@ -8,7 +8,7 @@
 //! | 1 | failure; `explain`: no GPU out of memory in the input |
 //! | 2 | usage error, bad configuration, unreadable input |
 //! | 3 | no usable NVIDIA driver or device, or it does not answer |
-//! | 4 | `pick`: no device has that headroom |
+//! | 4 | the recording is damaged, what could be read was used; `pick`: no device has that headroom |
 //! | other | that of the command after `--` |
 
 pub mod args;
@@ -25,6 +25,7 @@ pub mod once;
 pub mod open;
 pub mod pick;
 pub mod print;
+pub mod report;
 pub mod tips;
 
 use std::ffi::OsString;
@@ -32,9 +33,12 @@ use std::ffi::OsString;
 use clap::{FromArgMatches, Subcommand};
 
 use crate::config::{ConfigError, Environment, Layers, Settings, SourceName};
+use crate::output::report::Unusable;
 use crate::scenario::ScenarioError;
 use crate::source::{SourceError, SourceErrorKind, nvml};
+use crate::timeline::ReadError;
 use crate::tui::Theme;
+use report::OutputError;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +51,7 @@ pub enum Exit {
     Usage,
     /// There is no driver or device, or it does not answer.
     NoDriver,
-    /// What was found is not enough.
+    /// The recording is damaged and what could be read was used; what was found is not enough.
     Incomplete,
     /// As the command that was run.
     Status(u8),
@@ -78,10 +82,12 @@ pub enum Action {
     Once(once::Args),
     /// Find the out-of-memory failure in a log, break its numbers down, advise
     Explain(explain::Args),
-    /// Advice on GPU memory: list it, search it, or read one tip in full
-    Tips(tips::Args),
     /// Pick GPUs with headroom for a new job, and print them or run a command on them
     Pick(pick::Args),
+    /// Report on a recording: peaks, who grew, what was found
+    Report(report::Args),
+    /// Advice on GPU memory: list it, search it, or read one tip in full
+    Tips(tips::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -150,8 +156,9 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
         Action::Demo(args) => demo::run(&args, &context),
         Action::Once(args) => once::run(&args, &context),
         Action::Explain(args) => explain::run(&args, &context),
-        Action::Tips(args) => tips::run(&args),
         Action::Pick(args) => pick::run(&args, &context),
+        Action::Report(args) => report::run(&args, &context),
+        Action::Tips(args) => tips::run(&args),
         Action::Completions(args) => completions::run(&args),
         Action::Man => man::run(),
     };
@@ -178,6 +185,12 @@ fn exit_of(error: &anyhow::Error) -> Exit {
                 SourceErrorKind::Driver => Exit::NoDriver,
                 SourceErrorKind::Setting(_) => Exit::Usage,
             };
+        }
+        if let Some(OutputError::Io { .. }) = cause.downcast_ref::<OutputError>() {
+            return Exit::Failure;
+        }
+        if cause.is::<ReadError>() || cause.is::<Unusable>() || cause.is::<OutputError>() {
+            return Exit::Usage;
         }
         if cause.is::<explain::Unreadable>()
             || cause.is::<ConfigError>()

@@ -2,6 +2,7 @@
 
 use crate::config::{Environment, Interval, Settings, SourceName};
 use crate::domain::Period;
+use crate::domain::cuda::Visible;
 use crate::scenario::{SCENARIOS, Scenario, ScenarioError, StreamOptions};
 use crate::source::Source;
 use crate::source::demo::DemoSource;
@@ -27,8 +28,8 @@ const BUSY: Period = Period::millis(50);
 /// A scenario that does not exist or is wrong.
 pub fn source(settings: &Settings, env: &Environment) -> anyhow::Result<Box<dyn Source>> {
     match &settings.source {
-        SourceName::Nvml => Ok(Box::new(nvml(settings, root(env)))),
-        SourceName::Demo(name) => demo(settings, name.as_deref()),
+        SourceName::Nvml => Ok(Box::new(nvml(settings, root(env), visible(settings, env)))),
+        SourceName::Demo(name) => demo(settings, name.as_deref(), visible(settings, env).as_ref()),
     }
 }
 
@@ -42,7 +43,12 @@ fn root(env: &Environment) -> Root {
     Root::default()
 }
 
-fn nvml(settings: &Settings, root: Root) -> NvmlSource {
+/// What CUDA is shown, where that alone is asked for.
+fn visible(settings: &Settings, env: &Environment) -> Option<Visible> {
+    env.cuda().filter(|_| settings.visible)
+}
+
+fn nvml(settings: &Settings, root: Root, visible: Option<Visible>) -> NvmlSource {
     NvmlSource {
         options: NvmlOptions {
             lib: settings.nvml_lib.clone(),
@@ -52,13 +58,14 @@ fn nvml(settings: &Settings, root: Root) -> NvmlSource {
                 Interval::Fixed(interval) => Some(interval),
             },
             process_interval: settings.process_interval,
+            visible,
             watched: settings.pid.clone(),
             root,
         },
     }
 }
 
-fn demo(settings: &Settings, name: Option<&str>) -> anyhow::Result<Box<dyn Source>> {
+fn demo(settings: &Settings, name: Option<&str>, visible: Option<&Visible>) -> anyhow::Result<Box<dyn Source>> {
     let name = name.or_else(|| SCENARIOS.first().map(|scenario| scenario.id)).unwrap_or_default();
     let memory_interval = match settings.interval {
         Interval::Adaptive => BUSY,
@@ -72,5 +79,5 @@ fn demo(settings: &Settings, name: Option<&str>) -> anyhow::Result<Box<dyn Sourc
     };
     let scenario = Scenario::load(name).map_err(named)?;
     let source = DemoSource::new(&scenario, settings.speed, options)?;
-    Ok(Box::new(source.choose(&Selection::new(&settings.gpus))?))
+    Ok(Box::new(source.choose(&Selection::new(&settings.gpus), visible)?.watch(&settings.pid)?))
 }

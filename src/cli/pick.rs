@@ -13,7 +13,7 @@ use crate::domain::{Bytes, Gpu, Monitor, Period, Timestamp};
 use crate::pick::leases::LeaseError;
 use crate::pick::{Board, Candidate, Lease, Leases, Settle, Wish};
 use crate::sampler::{Clock, SampleReceiver, channel};
-use crate::source::SourceHandle;
+use crate::source::{SourceError, SourceErrorKind, SourceHandle};
 
 /// Arguments of `pick`.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub struct Args {
 const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
 /// Names the folder of leases.
 const LEASES: &str = "VRAMSCOPE_LEASES";
-/// The longest wait for the next samples.
+/// The time between two looks, and the longest wait for the next samples.
 const TURN: Period = Period::millis(100);
 /// Samples taken in one go.
 const MOST: usize = 4_096;
@@ -147,19 +147,28 @@ impl<'a> Picking<'a> {
             }
         }
         self.heard = self.clock.now();
+        let mut looked = Timestamp::ZERO;
         loop {
             match samples.queue.recv_timeout(TURN.std()) {
                 Ok(first) => self.take(std::iter::once(first).chain(samples.queue.try_iter().take(MOST))),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => anyhow::bail!("the source of the figures has ended"),
             }
+            let now = self.clock.now();
+            if now.since(looked) < TURN {
+                continue;
+            }
+            looked = now;
             let snapshot = self.monitor.snapshot();
             let board = Board::of(&snapshot, &self.settle);
-            let now = self.clock.now();
             if board.candidates.is_empty() {
-                if now.since(self.heard) >= timeout || self.is_hopeless(&board) {
-                    let why: Vec<String> = board.silent.iter().map(|(gpu, why)| format!("GPU {gpu}: {why}")).collect();
+                let is_over = now.since(self.heard) >= timeout;
+                let why: Vec<String> = board.silent.iter().map(|(gpu, why)| format!("GPU {gpu}: {why}")).collect();
+                if is_over && (board.stalled || board.pending) {
                     return Err(once::not_answering(&why.join(", "), timeout).into());
+                }
+                if is_over || self.is_hopeless(&board) {
+                    return Err(none_usable(&why.join(", ")).into());
                 }
                 continue;
             }
@@ -235,7 +244,7 @@ fn lease(
         if picked.devices.len() == count {
             break;
         }
-        match turn.take(&one.id, &one.holders)? {
+        match turn.take(&one.id, one.holders.as_ref())? {
             Ok(lease) => {
                 picked.devices.push((*one).clone());
                 picked.leases.push(lease);
@@ -250,10 +259,20 @@ fn lease(
         picked.leases.iter().try_for_each(Lease::hand_down)?;
     } else {
         for (lease, one) in picked.leases.drain(..).zip(&picked.devices) {
-            lease.leave(&one.holders)?;
+            lease.leave(one.holders.as_ref())?;
         }
     }
     Ok(Some(picked))
+}
+
+/// The error where every device says that it can't be read.
+fn none_usable(why: &str) -> SourceError {
+    SourceError {
+        kind: SourceErrorKind::Driver,
+        what: "no GPU can be picked".to_owned(),
+        why: if why.is_empty() { "the driver names none".to_owned() } else { why.to_owned() },
+        fix: "`vramscope once` says more; `vramscope demo` works without a driver.".to_owned(),
+    }
 }
 
 fn without_leases(error: &LeaseError) {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::domain::cuda::Visible;
+
 /// The variables of the process, or those that a test gives.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -28,6 +30,16 @@ impl Environment {
     /// A variable that is set and not empty: an empty one counts as not set.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// A variable that is set, also to nothing: for those of others, to whom that means something.
+    pub fn set(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str)
+    }
+
+    /// What CUDA is shown, where somebody chose.
+    pub fn cuda(&self) -> Option<Visible> {
+        Some(Visible::new(self.set("CUDA_VISIBLE_DEVICES")?, self.get("CUDA_DEVICE_ORDER")))
     }
 
     /// Where the configuration file lies if nobody names one: `$XDG_CONFIG_HOME/vramscope/config.toml`.

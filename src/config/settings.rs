@@ -82,6 +82,11 @@ settings! {
     /// Only these devices, by index or UUID: `0,2,GPU-8f1c`
     gpus: Vec<Arc<str>> = ("gpus", "LIST", "", "VRAMSCOPE_GPUS");
 
+    /// Only the devices that `CUDA_VISIBLE_DEVICES` names; all where it is not set
+    ///
+    /// Numbers in it are those of CUDA: `CUDA_DEVICE_ORDER=PCI_BUS_ID` or cards of one model make them those of the driver.
+    visible: bool = ("visible", "BOOL", "false", "VRAMSCOPE_VISIBLE");
+
     /// Watch this process and all that it starts as the job: `4242`, also several
     ///
     /// The process need not hold memory itself. What it started stays in the job when it ends.
@@ -113,6 +118,9 @@ settings! {
 
     /// Take the mouse for clicks and the wheel
     mouse: bool = ("mouse", "BOOL", "true", "VRAMSCOPE_MOUSE");
+
+    /// Show processes that use a card for graphics alone
+    graphics: bool = ("graphics", "BOOL", "true", "VRAMSCOPE_GRAPHICS");
 
     /// Show the wall clock in UTC instead of the local time zone
     utc: bool = ("utc", "BOOL", "false", "VRAMSCOPE_UTC");

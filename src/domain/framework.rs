@@ -1,6 +1,7 @@
 //! Whose allocator or engine it is, and what a command line tells of that.
 
 use super::Process;
+use super::command::{Invocation, title};
 
 /// A library, engine or system that takes memory or fails to get it; the words of `--json`.
 #[derive(
@@ -101,33 +102,34 @@ pub struct Workload {
 }
 
 /// Names of programs and modules that tell both; the first that a command has decides.
-const NAMES: &[(&str, Option<Framework>, Role)] = &[
-    ("vllm", Some(Framework::Vllm), Role::Serving),
-    ("sglang", Some(Framework::Sglang), Role::Serving),
-    ("ollama", Some(Framework::Ollama), Role::Serving),
-    ("ollama_llama_server", Some(Framework::Ollama), Role::Serving),
-    ("llama-server", Some(Framework::LlamaCpp), Role::Serving),
-    ("llama-cli", Some(Framework::LlamaCpp), Role::Serving),
-    ("llama-swap", Some(Framework::LlamaCpp), Role::Serving),
-    ("llama_cpp", Some(Framework::LlamaCpp), Role::Serving),
-    ("tritonserver", Some(Framework::TensorRt), Role::Serving),
-    ("trtllm-serve", Some(Framework::TensorRt), Role::Serving),
-    ("text-generation-launcher", Some(Framework::PyTorch), Role::Serving),
-    ("text-generation-server", Some(Framework::PyTorch), Role::Serving),
-    ("ComfyUI", Some(Framework::PyTorch), Role::Serving),
-    ("tensorflow_model_server", Some(Framework::TensorFlow), Role::Serving),
-    ("torchserve", Some(Framework::PyTorch), Role::Serving),
-    ("blender", Some(Framework::Blender), Role::Serving),
-    ("ffmpeg", Some(Framework::Ffmpeg), Role::Serving),
-    ("deepspeed", Some(Framework::PyTorch), Role::Training),
-    ("torchrun", Some(Framework::PyTorch), Role::Training),
-    ("torch.distributed.run", Some(Framework::PyTorch), Role::Training),
-    ("torch.distributed.launch", Some(Framework::PyTorch), Role::Training),
-    ("accelerate", Some(Framework::PyTorch), Role::Training),
-    ("axolotl", Some(Framework::PyTorch), Role::Training),
-    ("torchtune", Some(Framework::PyTorch), Role::Training),
-    ("megatron", Some(Framework::PyTorch), Role::Training),
-    ("maxtext", Some(Framework::Jax), Role::Training),
+const NAMES: &[(&str, Framework, Role)] = &[
+    ("vllm", Framework::Vllm, Role::Serving),
+    ("sglang", Framework::Sglang, Role::Serving),
+    ("ollama", Framework::Ollama, Role::Serving),
+    ("ollama_llama_server", Framework::Ollama, Role::Serving),
+    ("llama-server", Framework::LlamaCpp, Role::Serving),
+    ("llama-cli", Framework::LlamaCpp, Role::Serving),
+    ("llama-swap", Framework::LlamaCpp, Role::Serving),
+    ("llama_cpp", Framework::LlamaCpp, Role::Serving),
+    ("tritonserver", Framework::TensorRt, Role::Serving),
+    ("trtllm-serve", Framework::TensorRt, Role::Serving),
+    ("text-generation-launcher", Framework::PyTorch, Role::Serving),
+    ("text-generation", Framework::PyTorch, Role::Serving),
+    ("text-generation-server", Framework::PyTorch, Role::Serving),
+    ("tensorflow_model_server", Framework::TensorFlow, Role::Serving),
+    ("torchserve", Framework::PyTorch, Role::Serving),
+    ("blender", Framework::Blender, Role::Serving),
+    ("ffmpeg", Framework::Ffmpeg, Role::Serving),
+    ("deepspeed", Framework::PyTorch, Role::Training),
+    ("torchrun", Framework::PyTorch, Role::Training),
+    ("torch.distributed.run", Framework::PyTorch, Role::Training),
+    ("torch.distributed.launch", Framework::PyTorch, Role::Training),
+    ("accelerate", Framework::PyTorch, Role::Training),
+    ("axolotl", Framework::PyTorch, Role::Training),
+    ("composer", Framework::PyTorch, Role::Training),
+    ("torchtune", Framework::PyTorch, Role::Training),
+    ("megatron", Framework::PyTorch, Role::Training),
+    ("maxtext", Framework::Jax, Role::Training),
 ];
 
 /// Parts of words that tell a framework alone.
@@ -144,9 +146,6 @@ const HINTS: &[(&str, Framework)] = &[
 /// Parts of a script's or module's name that tell that it trains.
 const TRAINS: &[&str] = &["train", "finetune", "fine_tune", "fine-tune", "sft", "dpo", "grpo", "run_clm", "run_mlm"];
 
-/// No more of a command line is looked at, in words.
-const WORDS: usize = 32;
-
 impl Workload {
     /// What the command line of a process tells, and else the launcher of the job that it is part of.
     pub fn of_process(process: &Process) -> Self {
@@ -161,48 +160,21 @@ impl Workload {
     /// What a command line tells. Only the program, and the script or module that it runs, are looked at, not what stands in
     /// options: a data set may be called anything.
     pub fn of(command: &str) -> Self {
-        let subject: Vec<&str> = subjects(command);
-        for word in &subject {
-            let parts = || word.split(['/', '\\', '.']).chain([*word]);
-            if let Some((_, framework, role)) =
-                NAMES.iter().find(|(name, ..)| parts().any(|part| part.eq_ignore_ascii_case(name)))
-            {
-                return Self { framework: *framework, role: *role };
-            }
+        let run = Invocation::parse(command);
+        let title = title(command);
+        let subjects = [run.program, run.name(), &title];
+        // `vllm.entrypoints.openai`, `VLLM::EngineCore`: names may be parts.
+        let mut parts = subjects.iter().flat_map(|word| word.split(['.', ':']).chain([*word]));
+        let known = parts.find_map(|part| NAMES.iter().find(|(name, ..)| part.eq_ignore_ascii_case(name)));
+        if let Some((_, framework, role)) = known {
+            return Self { framework: Some(*framework), role: *role };
         }
-        let lower: Vec<String> = subject.iter().map(|word| word.to_ascii_lowercase()).collect();
-        let framework =
-            HINTS.iter().find(|(hint, _)| lower.iter().any(|word| word.contains(hint))).map(|(_, framework)| *framework);
-        let file = |word: &String| word.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-        let trains = lower.iter().map(file).any(|name| TRAINS.iter().any(|part| name.contains(part)));
-        Self { framework, role: if trains { Role::Training } else { Role::Unknown } }
+        let lower = subjects.map(str::to_ascii_lowercase);
+        let has = |part: &str| lower.iter().any(|word| word.contains(part));
+        let framework = HINTS.iter().find(|(hint, _)| has(hint)).map(|(_, framework)| *framework);
+        let role = if TRAINS.iter().any(|part| has(part)) { Role::Training } else { Role::Unknown };
+        Self { framework, role }
     }
-}
-
-/// The program, and the words after it up to the script or module that it runs: options in between are passed over.
-fn subjects(command: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut words = command.split_whitespace().take(WORDS).peekable();
-    if let Some(program) = words.next() {
-        found.push(program);
-    }
-    while let Some(word) = words.next() {
-        match word {
-            // The word after it is the module, and it is the last that counts.
-            "-m" => {
-                found.extend(words.next());
-                break;
-            }
-            _ if word.starts_with('-') => {}
-            // `torchrun --nproc_per_node 8 train.py`: the value of an option is no script.
-            _ if word.contains(['.', '/', '\\']) || found.len() == 1 && word.chars().any(char::is_alphabetic) => {
-                found.push(word);
-                break;
-            }
-            _ => {}
-        }
-    }
-    found
 }
 
 #[cfg(test)]
@@ -225,6 +197,9 @@ mod tests {
             ("python jax_train.py", Some(F::Jax), Role::Training),
             ("python main.py --data imagenet/train", None, Role::Unknown),
             ("python -m ipykernel_launcher -f kernel-5d1c.json", None, Role::Unknown),
+            ("VLLM::EngineCore", Some(F::Vllm), Role::Serving),
+            ("env CUDA_VISIBLE_DEVICES=1 nohup python -u sft.py", None, Role::Training),
+            ("accelerate launch --config_file a.yaml run.py", Some(F::PyTorch), Role::Training),
             ("[python]", None, Role::Unknown),
             ("", None, Role::Unknown),
         ] {

@@ -5,6 +5,8 @@ pub mod alert;
 pub mod analyst;
 pub mod bytes;
 pub mod command;
+pub mod cuda;
+pub mod detect;
 pub mod device;
 pub mod finding;
 #[cfg(test)]

@@ -106,6 +106,11 @@ impl Monitor {
         std::mem::take(&mut self.said)
     }
 
+    /// Whoever judges the samples, for what is asked of a series as a whole.
+    pub fn analyst(&self) -> &Analyst {
+        &self.analyst
+    }
+
     /// Takes one sample. They come in order of time, but for what independent threads read at the same moment.
     pub fn ingest(&mut self, sample: &Sample) {
         let t = sample.t;

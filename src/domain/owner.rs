@@ -1,7 +1,22 @@
 //! Whose a process is: the rules behind [`Relation`], the same for live and simulated processes.
 
+use std::borrow::Cow;
+
 use super::command::Invocation;
-use super::{HolderKind, Relation};
+use super::{Health, HolderKind, Missing, Relation};
+
+/// Why nothing is known of a driver's pid in a PID namespace of its own.
+pub const FOREIGN_PID: Missing = Missing::Unsupported(Cow::Borrowed("the driver's pid is of another PID namespace"));
+
+/// What to tell the user who lives in a PID namespace of its own, once a list names a process.
+pub fn foreign_pids() -> Health {
+    Health::Problem {
+        gpu: None,
+        what: "processes are shown without names".into(),
+        why: "this is a PID namespace of its own (a container), and the driver numbers processes as the host does".into(),
+        fix: "start the container with `--pid=host` (in Kubernetes `hostPID: true`), or run vramscope on the host".into(),
+    }
+}
 
 /// Where a process lives, for the question whose it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Bytes, Gpu, Period, Reading, Wall};
+use super::command::title;
+use super::{Bytes, Gpu, Missing, Period, Reading, Wall};
 
 /// A process id in the reader's PID namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -189,6 +190,11 @@ pub struct Holder {
     pub instance: Option<Gpu>,
 }
 
+/// Why a driver has no account of a process's peak, and what that means for the sampled one.
+pub const ACCOUNTING_OFF: Missing = Missing::Unsupported(std::borrow::Cow::Borrowed(
+    "accounting is off; the sampled peak can miss what is shorter than the interval",
+));
+
 /// What a process uses beside memory, over the last process interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessUsage {
@@ -204,6 +210,23 @@ pub struct ProcessUsage {
     pub state: Reading<char>,
     /// The largest memory since its start by the driver's own accounting (`maxMemoryUsage`), which misses no spike.
     pub accounted: Reading<Bytes>,
+}
+
+impl Job {
+    /// What it is called: its launcher and what that runs.
+    pub fn title(&self) -> String {
+        let launcher = &*self.launcher;
+        let Ok(command) = &self.command else { return launcher.to_owned() };
+        if matches!(launcher, "fork" | "tree") {
+            return title(command).into_owned();
+        }
+        // `python /usr/bin/torchrun … train.py`: what stands before the launcher only starts it.
+        let own = command.find(launcher).map_or(&**command, |at| command.split_at(at).1);
+        match title(own) {
+            script if *script == *launcher => launcher.to_owned(),
+            script => format!("{launcher} {script}"),
+        }
+    }
 }
 
 impl Details {
@@ -222,6 +245,25 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Missing;
+
+    #[test]
+    fn jobs_are_called_by_launcher_and_script() {
+        for (launcher, command, name) in [
+            ("torchrun", Some("torchrun --nproc-per-node 2 train.py"), "torchrun train.py"),
+            ("torchrun", Some("/env/bin/python /usr/local/bin/torchrun --nproc-per-node 4 train.py --fsdp"), "torchrun train.py"),
+            ("mpirun", Some("mpirun -n 8 ./solve"), "mpirun"),
+            ("fork", Some("python loader.py --workers 8"), "loader.py"),
+            ("ray", None, "ray"),
+        ] {
+            let job = Job {
+                leader: ProcessKey { pid: Pid(1), start: None },
+                launcher: launcher.into(),
+                command: command.map(Into::into).ok_or(Missing::Pending),
+            };
+            assert_eq!(job.title(), name, "{command:?}");
+        }
+    }
 
     #[test]
     fn kinds_join_and_read_back() {

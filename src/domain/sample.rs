@@ -134,7 +134,7 @@ pub struct HostMemory {
 }
 
 /// Kinds of readings that are paced apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub enum ProbeKind {
     /// Memory of a device.

@@ -174,6 +174,22 @@ impl Wall {
     pub fn after(self, t: Timestamp) -> Self {
         Self(self.0.saturating_add(i64::try_from(t.0).unwrap_or(i64::MAX)))
     }
+
+    /// As files have it: RFC 3339 in UTC. None beyond the years that it can write.
+    ///
+    /// ```
+    /// use vramscope::domain::Wall;
+    /// let wall = Wall::from_rfc3339("2026-11-30T14:00:00.123456Z");
+    /// assert_eq!(wall.and_then(Wall::rfc3339).as_deref(), Some("2026-11-30T14:00:00.123456Z"));
+    /// ```
+    pub fn rfc3339(self) -> Option<String> {
+        jiff::Timestamp::from_microsecond(self.0).ok().map(|time| time.to_string())
+    }
+
+    /// Reads RFC 3339, with `Z` or any offset.
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_microsecond()))
+    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use super::figures::Figures;
 use super::problems::problems;
-use super::rfc3339;
-use crate::domain::{Bytes, DeviceView, Gpu, HolderView, Period, Reading, Snapshot, Timestamp};
+use crate::domain::{Bytes, DeviceView, Gpu, HolderView, JobView, Period, Reading, Snapshot, Timestamp, UserTotal};
 
 /// The version of this format. It rises only when an old reader would be wrong.
 const VERSION: u32 = 1;
@@ -25,6 +24,8 @@ struct Document {
     cuda: Option<String>,
     devices: Vec<DeviceEntry>,
     findings: [(); 0],
+    jobs: Vec<JobEntry>,
+    users: Vec<UserEntry>,
     host_memory: Option<HostEntry>,
     problems: Vec<ProblemEntry>,
 }
@@ -67,11 +68,48 @@ struct HolderEntry {
     kind: String,
     used: Option<Bytes>,
     peak_used: Option<Bytes>,
-    peak_accounted: NotYet,
+    peak_accounted: Option<Bytes>,
     command: Option<String>,
-    container: NotYet,
+    container: Option<String>,
     instance: Option<String>,
     anatomy: NotYet,
+}
+
+/// A launcher with its workers, on all cards.
+#[derive(Serialize)]
+struct JobEntry {
+    pid: u32,
+    start: Option<u64>,
+    launcher: String,
+    command: Option<String>,
+    user: Option<String>,
+    relation: String,
+    used: Option<Bytes>,
+    on: Vec<ShareEntry>,
+    tightest: Option<TightestEntry>,
+    processes: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct ShareEntry {
+    gpu: u32,
+    used: Option<Bytes>,
+}
+
+#[derive(Serialize)]
+struct TightestEntry {
+    gpu: u32,
+    headroom: Bytes,
+}
+
+/// What one user holds on all cards; `partial` where the size of some process is missing.
+#[derive(Serialize)]
+struct UserEntry {
+    user: Option<String>,
+    relation: String,
+    used: Bytes,
+    partial: bool,
+    processes: usize,
 }
 
 #[derive(Serialize)]
@@ -96,13 +134,15 @@ pub fn document(snapshot: &Snapshot, now: Timestamp) -> String {
     let document = Document {
         version: VERSION,
         simulated: snapshot.simulated(),
-        time: header.and_then(|header| rfc3339(header.created.after(now))),
+        time: header.and_then(|header| header.created.after(now).rfc3339()),
         source: header.map(|header| header.source.to_string()),
         host: header.and_then(|header| header.host.as_ref()).map(ToString::to_string),
         driver: header.and_then(|header| known(&header.driver)),
         cuda: header.and_then(|header| known(&header.cuda)),
         devices: snapshot.devices.iter().map(|view| device(snapshot, view, now)).collect(),
         findings: [],
+        jobs: snapshot.jobs().iter().map(job).collect(),
+        users: snapshot.users().into_iter().map(user).collect(),
         host_memory: snapshot.host.map(|host| HostEntry {
             total: host.total,
             available: host.available,
@@ -160,17 +200,45 @@ fn holder(snapshot: &Snapshot, view: &HolderView) -> HolderEntry {
     HolderEntry {
         pid: view.pid().0,
         start: view.key.start,
-        started: process.and_then(|process| process.started.as_ref().ok()).and_then(|wall| rfc3339(*wall)),
+        started: process.and_then(|process| process.started.as_ref().ok()).and_then(|wall| wall.rfc3339()),
         user: process.and_then(|process| known(&process.user)),
         relation: view.relation().to_string(),
         kind: view.kind().to_string(),
         used: view.used(),
         peak_used: view.peak.map(|(_, peak)| peak),
-        peak_accounted: None,
+        peak_accounted: view.usage.as_ref().and_then(|usage| usage.accounted.as_ref().ok()).copied(),
         command: process.and_then(|process| known(&process.command)),
-        container: None,
+        container: process.and_then(|process| process.container.as_ref()).map(ToString::to_string),
         instance: view.holder.instance.and_then(|gpu| uuid(snapshot, gpu)),
         anatomy: None,
+    }
+}
+
+fn job(view: &JobView) -> JobEntry {
+    let mut processes: Vec<u32> = view.members.iter().map(|(_, holder)| holder.pid().0).collect();
+    processes.sort_unstable();
+    processes.dedup();
+    JobEntry {
+        pid: view.job.leader.pid.0,
+        start: view.job.leader.start,
+        launcher: view.job.launcher.to_string(),
+        command: known(&view.job.command),
+        user: view.user.as_ref().map(ToString::to_string),
+        relation: view.relation.to_string(),
+        used: view.used(),
+        on: view.on.iter().map(|(gpu, used)| ShareEntry { gpu: gpu.0, used: *used }).collect(),
+        tightest: view.tightest.map(|(gpu, headroom)| TightestEntry { gpu: gpu.0, headroom }),
+        processes,
+    }
+}
+
+fn user(total: UserTotal) -> UserEntry {
+    UserEntry {
+        user: total.user.map(|user| user.to_string()),
+        relation: total.relation.to_string(),
+        used: total.used,
+        partial: total.partial,
+        processes: total.processes,
     }
 }
 

@@ -11,12 +11,6 @@ mod fixture;
 pub mod json;
 pub mod problems;
 mod prose;
+pub mod report;
 pub mod table;
 pub mod tips;
-
-use crate::domain::Wall;
-
-/// A point of the wall clock as files have it: RFC 3339, UTC.
-pub fn rfc3339(wall: Wall) -> Option<String> {
-    jiff::Timestamp::from_microsecond(wall.0).ok().map(|time| time.to_string())
-}

@@ -18,7 +18,9 @@ use super::figures::Figures;
 use super::problems::{Problem, problems};
 use super::prose::wrap;
 use crate::domain::bytes::three_digits;
-use crate::domain::{Bytes, DeviceState, DeviceView, HolderView, Missing, Reading, Relation, Snapshot, Timestamp, Wall};
+use crate::domain::{
+    Bytes, DeviceState, DeviceView, HolderView, JobView, Missing, Reading, Relation, Snapshot, Timestamp, UserTotal, Wall,
+};
 
 /// How the table is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +96,8 @@ pub fn table(snapshot: &Snapshot, now: Timestamp, look: Look) -> String {
     for view in &snapshot.devices {
         device(&mut out, snapshot, view, columns, look);
     }
+    jobs(&mut out, snapshot, columns.line);
+    users(&mut out, snapshot, columns.line);
     if let Some(host) = snapshot.host {
         let (available, total) = (digits(host.available), digits(host.total));
         let (swap, swap_total) = (digits(host.swap_used), digits(host.swap_total));
@@ -191,6 +195,47 @@ fn holders(out: &mut String, snapshot: &Snapshot, view: &DeviceView, figures: &F
             let _ = writeln!(out, "      {:>8}  {:<24}{:>7}", "-", cut(what, 24), digits(bytes));
         }
     }
+}
+
+/// The jobs of several processes, each in a sentence.
+fn jobs(out: &mut String, snapshot: &Snapshot, width: Option<usize>) {
+    let jobs: Vec<JobView> = snapshot.jobs().into_iter().filter(|job| job.members.len() > 1).collect();
+    if !jobs.is_empty() {
+        out.push('\n');
+    }
+    for view in jobs {
+        let job = &view.job;
+        let gpus: Vec<String> = view.on.keys().map(ToString::to_string).collect();
+        let tightest = view.tightest.filter(|_| gpus.len() > 1);
+        let tightest =
+            tightest.map_or_else(String::new, |(gpu, left)| format!("; tightest GPU {gpu}, {} GiB left", digits(left)));
+        let line = format!(
+            "job {} (pid {}): {} processes hold {} GiB on GPU {}{tightest}",
+            job.title(),
+            job.leader.pid,
+            view.processes(),
+            gib(view.used(), None),
+            gpus.join(", ")
+        );
+        wrap(out, &line, ["", "  "], width.unwrap_or(usize::MAX));
+    }
+}
+
+/// What each user holds on all cards, where there are several.
+fn users(out: &mut String, snapshot: &Snapshot, width: Option<usize>) {
+    let totals = snapshot.users();
+    if totals.len() < 2 {
+        return;
+    }
+    let one = |total: &UserTotal| {
+        let name = total.user.as_deref().unwrap_or("unknown");
+        let more = if total.partial { " and more" } else { "" };
+        let many = if total.processes == 1 { "1 process" } else { &format!("{} processes", total.processes) };
+        format!("{name} {} GiB{more} in {many}", digits(total.used))
+    };
+    let line = totals.iter().map(one).collect::<Vec<_>>().join("; ");
+    out.push('\n');
+    wrap(out, &format!("users: {line}"), ["", "  "], width.unwrap_or(usize::MAX));
 }
 
 fn user(holder: &HolderView) -> String {

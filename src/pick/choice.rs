@@ -1,6 +1,7 @@
 //! Which devices fit, in which order, and which one nearly does.
 
 use super::Settle;
+use super::leases::Holders;
 use crate::domain::{Bytes, DeviceId, DeviceState, DeviceView, Gpu, HolderView, MemoryKind, Missing, Period, Relation, Snapshot};
 
 /// What is asked for.
@@ -36,8 +37,8 @@ pub struct Candidate {
     pub flat: bool,
     /// A MIG instance.
     pub is_instance: bool,
-    /// The processes that hold memory there.
-    pub holders: Vec<u32>,
+    /// The processes that hold memory there, where that is known.
+    pub holders: Option<Holders>,
     /// Who holds most, in words.
     most: Option<String>,
 }
@@ -69,7 +70,9 @@ impl Board {
         for view in snapshot.devices.iter().filter(|view| !is_parent(view)) {
             let (gpu, state) = (view.gpu(), view.state);
             let unread = view.memory.as_ref().err().filter(|_| view.device.memory != MemoryKind::Unified);
-            match (state, unread, settle.lasted(gpu)) {
+            let unlisted = view.holders.as_ref().is_err_and(|missing| *missing == Missing::Pending);
+            let lasted = settle.lasted(gpu).filter(|_| !unlisted);
+            match (state, unread, lasted) {
                 (DeviceState::Ok, None, Some(lasted)) if is_plain(&view.device.id) => {
                     board.candidates.push(Candidate::of(view, lasted, snapshot));
                 }
@@ -136,7 +139,10 @@ impl Candidate {
             free_of_others: view.holders.is_ok() && !holders.iter().any(|holder| is_foreign(&holder)),
             flat: moved.max().zip(moved.min()).is_some_and(|(max, min)| max.saturating_sub(min) < FLAT),
             is_instance: view.device.parent.is_some(),
-            holders: holders.iter().map(|holder| holder.pid().0).collect(),
+            holders: view
+                .holders_at
+                .filter(|_| view.holders.is_ok())
+                .map(|at| Holders { pids: holders.iter().map(|holder| holder.pid().0).collect(), age: snapshot.at.since(at) }),
             // The list is sorted by size: those of others first, since they are who to ask.
             most: holders.iter().find(is_foreign).or_else(|| holders.first()).map(|holder| who(holder)),
         }

@@ -90,8 +90,17 @@ struct Record {
     taken: u64,
     /// Whether the lock is what counts.
     command: bool,
-    /// The processes that held memory on the card then.
-    holders: Vec<u32>,
+    /// The processes that held memory on the card then; none where that was not known.
+    holders: Option<Vec<u32>>,
+}
+
+/// Who holds memory on a card.
+#[derive(Clone, Debug)]
+pub struct Holders {
+    /// Their pids.
+    pub pids: Vec<u32>,
+    /// How old the list is.
+    pub age: Period,
 }
 
 impl Leases {
@@ -166,11 +175,12 @@ impl Leases {
 }
 
 impl Turn<'_> {
-    /// Takes the lease on a card on which these processes hold memory now. Where somebody has it, the pid that took it.
+    /// Takes the lease on a card on which these processes hold memory, where that is known. Where somebody has it, the pid
+    /// that took it.
     ///
     /// # Errors
     /// Its file can't be used.
-    pub fn take(&self, id: &DeviceId, holders: &[u32]) -> Result<Result<Lease, u32>, LeaseError> {
+    pub fn take(&self, id: &DeviceId, holders: Option<&Holders>) -> Result<Result<Lease, u32>, LeaseError> {
         let name = format!("{}{}", self.leases.prefix, id.0.replace('/', "_"));
         let mut file = self.leases.file(&name)?;
         let path = self.leases.path.join(&name);
@@ -193,7 +203,7 @@ impl Lease {
     ///
     /// # Errors
     /// The file can't be written.
-    pub fn leave(self, holders: &[u32]) -> Result<(), LeaseError> {
+    pub fn leave(self, holders: Option<&Holders>) -> Result<(), LeaseError> {
         self.write(false, holders)
     }
 
@@ -203,12 +213,12 @@ impl Lease {
     /// # Errors
     /// The file can't be written.
     pub fn hand_down(&self) -> Result<(), LeaseError> {
-        self.write(true, &[])?;
+        self.write(true, None)?;
         fcntl_setfd(&self.file, FdFlags::empty()).map_err(|error| self.unusable(&error.into()))
     }
 
-    fn write(&self, command: bool, holders: &[u32]) -> Result<(), LeaseError> {
-        let holders = holders.iter().copied().take(MOST_HOLDERS).collect();
+    fn write(&self, command: bool, holders: Option<&Holders>) -> Result<(), LeaseError> {
+        let holders = holders.map(|holders| holders.pids.iter().copied().take(MOST_HOLDERS).collect());
         let record = Record { pid: std::process::id(), taken: self.taken.0, command, holders };
         let mut file = &self.file;
         let write = |file: &mut &File| {
@@ -227,11 +237,14 @@ impl Lease {
 
 impl Record {
     /// Whether it keeps others off a card on which `holders` hold memory now, given that nobody holds the lock.
-    fn counts(&self, now: Timestamp, holders: &[u32]) -> bool {
+    fn counts(&self, now: Timestamp, holders: Option<&Holders>) -> bool {
         let age = now.0.checked_sub(self.taken);
         let is_young = age.is_some_and(|age| age < Leases::LASTS.0);
-        // The new job is there: what it holds is seen.
-        let has_come = holders.iter().take(MOST_HOLDERS).any(|pid| !self.holders.contains(pid));
+        // The new job is there: what it holds is seen. A list from before the lease tells of those who left.
+        let has_come = holders.zip(self.holders.as_ref()).is_some_and(|(now_there, before)| {
+            age.is_some_and(|age| now_there.age.0 < age)
+                && now_there.pids.iter().take(MOST_HOLDERS).any(|pid| !before.contains(pid))
+        });
         !self.command && is_young && !has_come
     }
 }
@@ -290,8 +303,13 @@ mod tests {
     }
 
     /// Takes a card for a moment, and says who has it.
-    fn owner(leases: &Leases, name: &str, holders: &[u32]) -> Option<u32> {
-        leases.turn().expect("nobody else").take(&id(name), holders).expect("a good file").err()
+    fn owner(leases: &Leases, name: &str, pids: &[u32]) -> Option<u32> {
+        leases.turn().expect("nobody else").take(&id(name), Some(&holders(pids))).expect("a good file").err()
+    }
+
+    /// A list that was read just now.
+    fn holders(pids: &[u32]) -> Holders {
+        Holders { pids: pids.to_vec(), age: Period::ZERO }
     }
 
     #[test]
@@ -299,12 +317,12 @@ mod tests {
         let temporary = tempfile::tempdir().expect("a folder");
         let leases = leases(&temporary.path().join("leases"), false);
         let turn = leases.turn().expect("nobody else");
-        let lease = turn.take(&id("GPU-1"), &[7]).expect("a good file").expect("free");
-        lease.leave(&[7]).expect("it can be written");
+        let lease = turn.take(&id("GPU-1"), None).expect("a good file").expect("free");
+        lease.leave(Some(&holders(&[7]))).expect("it can be written");
         drop(turn);
         let me = std::process::id();
-        for (holders, taken) in [(&[7][..], Some(me)), (&[], Some(me)), (&[7, 8], None)] {
-            assert_eq!(owner(&leases, "GPU-1", holders), taken, "{holders:?}");
+        for (pids, taken) in [(&[7][..], Some(me)), (&[], Some(me)), (&[7, 8], None)] {
+            assert_eq!(owner(&leases, "GPU-1", pids), taken, "{pids:?}");
         }
         assert_eq!(owner(&leases, "GPU-2", &[]), None, "each card has its own");
         let simulated = super::tests::leases(&temporary.path().join("leases"), true);
@@ -317,8 +335,28 @@ mod tests {
         for (taken, command, counts) in
             [(1_000, false, true), (941, false, true), (940, false, false), (2_000, false, false), (1_000, true, false)]
         {
-            let record = Record { pid: 1, taken: taken * 1_000_000, command, holders: vec![] };
-            assert_eq!(record.counts(now, &[]), counts, "{record:?}");
+            let record = Record { pid: 1, taken: taken * 1_000_000, command, holders: Some(vec![]) };
+            assert_eq!(record.counts(now, None), counts, "{record:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_list_from_after_the_lease_tells_of_newcomers() {
+        let record = |holders| Record { pid: 1, taken: 990_000_000, command: false, holders };
+        for (before, pids, age, counts) in [
+            (Some(vec![7]), &[7, 8][..], 9, false),
+            // Read before: the other one may have left since.
+            (Some(vec![7]), &[7, 8], 10, true),
+            (Some(vec![7]), &[7], 1, true),
+            // Who was there then is not known.
+            (None, &[7], 1, true),
+        ] {
+            let holders = Holders { pids: pids.to_vec(), age: Period::secs(age) };
+            assert_eq!(
+                record(before.clone()).counts(Timestamp::secs(1_000), Some(&holders)),
+                counts,
+                "{before:?} {pids:?} {age}"
+            );
         }
     }
 
@@ -326,7 +364,7 @@ mod tests {
     fn the_lock_is_the_lease_of_a_command_and_falls_with_it() {
         let temporary = tempfile::tempdir().expect("a folder");
         let leases = leases(temporary.path(), false);
-        let lease = leases.turn().expect("nobody else").take(&id("GPU-1"), &[]).expect("a good file").expect("free");
+        let lease = leases.turn().expect("nobody else").take(&id("GPU-1"), None).expect("a good file").expect("free");
         lease.hand_down().expect("it can be written");
         assert_eq!(owner(&leases, "GPU-1", &[9]), Some(std::process::id()), "also when its job has come");
         drop(lease);
@@ -366,7 +404,7 @@ mod tests {
         rustix::fs::mkfifoat(CWD, path.join("GPU-pipe"), Mode::from_raw_mode(FILE)).expect("a pipe");
         for name in ["GPU-link", "GPU-hard", "GPU-folder", "GPU-pipe"] {
             let turn = leases.turn().expect("nobody else");
-            assert!(matches!(turn.take(&id(name), &[]), Err(LeaseError::Unusable { .. })), "{name}");
+            assert!(matches!(turn.take(&id(name), None), Err(LeaseError::Unusable { .. })), "{name}");
         }
         assert_eq!(fs::read_to_string(&precious).expect("it is still there"), "text");
         symlink(&path, temporary.path().join("link")).expect("a link");

@@ -102,6 +102,32 @@ impl Scenario {
                 check_phases(&place.phases)?;
             }
         }
+        for one in &file.bystander {
+            let (span, one) = (one.span(), one.get_ref());
+            if one.pid == 0 || one.pid > highest {
+                return Err((span, format!("pid {} is out of range; expected 1 to {highest}", one.pid)));
+            }
+            if !pids.insert(one.pid) {
+                return Err((span, format!("pid {} is taken by another process; expected one that is free", one.pid)));
+            }
+            if file.bystander.len() > MAX_PROCESSES as usize {
+                return Err((span, format!("too many bystanders; expected at most {MAX_PROCESSES}")));
+            }
+            let moves = one.zombie.is_some() || one.until.is_some() || one.at.us() > 0;
+            if file.repeat_from.is_some() && moves {
+                let what = "in a story that repeats a bystander is always there; expected no `at`, `zombie` and `until`";
+                return Err((span, what.into()));
+            }
+            if let Some(kept) = one.keeps.filter(|kept| !file.process.iter().any(|actor| actor.get_ref().pid == *kept)) {
+                return Err((
+                    span,
+                    format!("there is no process {kept} to keep anything of; expected the pid of one in this file"),
+                ));
+            }
+            for device in &one.opens {
+                check_index(Some(*device), cards, span.clone())?;
+            }
+        }
         Ok(())
     }
 }

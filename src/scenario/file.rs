@@ -11,7 +11,7 @@ use super::error::ScenarioError;
 use super::fault::{Driver, Fault, Lost};
 use super::phase::Phase;
 use super::values::{Fraction, Kind, Number, Size, Time};
-use crate::domain::{Bytes, HolderKind, Period, Relation};
+use crate::domain::{Bytes, HolderKind, Period};
 
 /// The largest file.
 const MAX_FILE: u64 = 1 << 20;
@@ -43,6 +43,8 @@ pub(super) struct File {
     #[serde(default)]
     pub process: Vec<Spanned<Actor>>,
     #[serde(default)]
+    pub bystander: Vec<Spanned<Bystander>>,
+    #[serde(default)]
     pub driver: Driver,
     #[serde(default)]
     pub fault: Vec<Spanned<Fault>>,
@@ -64,6 +66,8 @@ pub(super) struct Node {
     pub swap: Size,
     /// Per-process sizes are not available (WDDM, WSL2).
     pub sizes_unavailable: bool,
+    /// The viewer lives in a PID namespace of its own.
+    pub foreign_pids: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -136,8 +140,9 @@ pub(super) struct Actor {
     pub ppid: u32,
     #[serde(default = "compute")]
     pub kind: Kind,
-    pub relation: Option<Whose>,
     pub container: Option<String>,
+    #[serde(default)]
+    pub details: Facts,
     /// When it starts.
     #[serde(default)]
     pub at: Time,
@@ -177,26 +182,47 @@ pub(super) struct Place {
     pub phases: Vec<Spanned<Phase>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Whose {
-    Job,
-    Mine,
-    Foreign,
-    System,
-    Unknown,
+/// A process that no list names: a launcher, a shell, one that is left with a node open.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Bystander {
+    pub pid: u32,
+    #[serde(default = "init")]
+    pub ppid: u32,
+    pub command: String,
+    /// The kernel's name of it; that of the program where absent.
+    pub name: Option<String>,
+    /// The node's user where absent.
+    pub user: Option<String>,
+    pub uid: Option<u32>,
+    pub container: Option<String>,
+    #[serde(default)]
+    pub details: Facts,
+    /// When it starts.
+    #[serde(default)]
+    pub at: Time,
+    /// How long it had run at that moment.
+    #[serde(default)]
+    pub age: Time,
+    /// When it ends and its parent does not look: it is a zombie from then on.
+    pub zombie: Option<Time>,
+    /// When it is gone; its children have pid 1 as their parent then.
+    pub until: Option<Time>,
+    /// The cards whose nodes it has open.
+    #[serde(default)]
+    pub opens: Vec<u32>,
+    /// The process whose orphaned memory goes with it.
+    pub keeps: Option<u32>,
 }
 
-impl From<Whose> for Relation {
-    fn from(whose: Whose) -> Self {
-        match whose {
-            Whose::Job => Self::Job,
-            Whose::Mine => Self::Mine,
-            Whose::Foreign => Self::Foreign,
-            Whose::System => Self::System,
-            Whose::Unknown => Self::Unknown,
-        }
-    }
+/// Where a process comes from and runs.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Facts {
+    pub cwd: Option<String>,
+    pub batch: Option<String>,
+    pub environment: Option<String>,
+    pub session: Option<String>,
 }
 
 impl Default for Node {
@@ -211,6 +237,7 @@ impl Default for Node {
             memory_used: Size(Bytes::gib(38)),
             swap: Size(Bytes::gib(8)),
             sizes_unavailable: false,
+            foreign_pids: false,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A [`Scenario`] is a checked file; a [`World`] answers for any moment of it; a [`Stream`] is the sample stream that a
 //! monitor on that node would record.
 
+mod cast;
 mod check;
 mod error;
 mod fault;
@@ -87,6 +88,21 @@ pub const SCENARIOS: &[Builtin] = &[
         id: "wsl",
         title: "WSL2: a card whose driver keeps the sizes of processes to itself",
         text: include_str!("../../assets/scenarios/wsl.toml"),
+    },
+    Builtin {
+        id: "jobs",
+        title: "Two cards: a launcher with four workers and their data loaders, a pod, a Slurm job, another user",
+        text: include_str!("../../assets/scenarios/jobs.toml"),
+    },
+    Builtin {
+        id: "leftovers",
+        title: "Three cards with memory that outlived its owners: a zombie's worker, an orphan, and nobody at all",
+        text: include_str!("../../assets/scenarios/leftovers.toml"),
+    },
+    Builtin {
+        id: "container",
+        title: "Seen from a container: the driver's pids belong to processes that can't be seen",
+        text: include_str!("../../assets/scenarios/container.toml"),
     },
     Builtin { id: "idle", title: "Two cards on which nothing runs", text: include_str!("../../assets/scenarios/idle.toml") },
 ];

@@ -7,9 +7,11 @@ use super::fault::ErrorCode;
 use super::hash::unit;
 use super::layout::Place;
 use super::world::{Row, World};
+use crate::domain::owner::{self, FOREIGN_PID};
+use crate::domain::process::ACCOUNTING_OFF;
 use crate::domain::{
-    Bytes, DeviceState, Gpu, Header, Health, Holder, MemoryFigures, Missing, Period, Pid, ProbeKind, ProcessKey, ProcessUsage,
-    Reading, Sample, SampleBody, Timestamp, Usage, Wall,
+    Bytes, DeviceState, DeviceView, Gpu, Header, Health, Holder, MemoryFigures, Missing, Period, Pid, ProbeKind, ProcessKey,
+    ProcessUsage, Reading, Sample, SampleBody, Timestamp, Usage, Wall,
 };
 
 /// The call whose faults the stream shows as those of memory.
@@ -21,6 +23,8 @@ const PATIENCE: Period = Period::secs(1);
 /// A list is read early at most this often.
 const SOONEST_LIST: Period = Period::millis(250);
 const SECOND: Period = Period::secs(1);
+/// The search for open nodes is made this often while memory is in nobody's name.
+const BETWEEN_SEARCHES: Period = Period::secs(10);
 
 /// How the simulated monitor samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +57,16 @@ pub struct Stream {
     watched: Vec<Watched>,
     /// Processes whose facts are in the stream.
     known: HashMap<Pid, Known>,
+    /// The heads of the trees that the viewer watches.
+    trees: Vec<Pid>,
+    /// The changes among bystanders that the facts in the stream know of.
+    turns: usize,
+    /// When the next search for open nodes may be, and whether something was to be explained at the last one.
+    next_search: Timestamp,
+    explained: bool,
+    hinted: bool,
+    /// Until when a process's peak on a device is known, and the peak.
+    peaks: HashMap<(Pid, Gpu), (Timestamp, Bytes)>,
     rows: Vec<Row>,
 }
 
@@ -97,8 +111,21 @@ impl Stream {
             told_init: false,
             watched,
             known: HashMap::new(),
+            trees: Vec::new(),
+            turns: 0,
+            next_search: Timestamp::ZERO,
+            explained: false,
+            hinted: false,
+            peaks: HashMap::new(),
             rows: Vec::new(),
         }
+    }
+
+    /// The same for a viewer who watches the trees of these processes.
+    #[must_use]
+    pub fn watching(mut self, trees: &[Pid]) -> Self {
+        self.trees = trees.to_vec();
+        self
     }
 
     /// Ends a process at a time that the stream has not passed: those of its later samples know of it.
@@ -120,7 +147,7 @@ impl Stream {
             driver: Ok(driver.into()),
             cuda: Ok(cuda.into()),
             me: Some(self.world.me().0.into()),
-            foreign_pids: false,
+            foreign_pids: self.world.has_foreign_pids(),
         };
         self.push(Timestamp::ZERO, SampleBody::Header(Arc::new(header)));
         self.begun = true;
@@ -154,6 +181,8 @@ impl Stream {
         }
         if listing {
             self.push(t, SampleBody::Host(world.host(t)));
+            self.say_changes(t);
+            self.search(t);
             self.say_exits(t);
         }
     }
@@ -246,15 +275,15 @@ impl Stream {
         rows.clear();
         world.rows(gpu, t, &mut rows);
         for row in &rows {
-            let known = self.known.get(&row.pid).copied();
-            let start = match world.process(row.pid, t, self.options.created) {
-                Some(process) if known.is_none_or(|known| known.start != process.key.start) => {
-                    let start = process.key.start;
-                    self.push(t, SampleBody::Process(Arc::new(process)));
-                    start
+            let start = world.key(row.pid, t).and_then(|key| key.start);
+            if self.known.get(&row.pid).is_none_or(|known| known.start != start)
+                && let Some(process) = world.process_watched(row.pid, t, self.options.created, &self.trees)
+            {
+                if world.has_foreign_pids() && !std::mem::replace(&mut self.hinted, true) {
+                    self.push(t, SampleBody::Health(owner::foreign_pids()));
                 }
-                process => process.and_then(|process| process.key.start),
-            };
+                self.push(t, SampleBody::Process(Arc::new(process)));
+            }
             self.known.insert(row.pid, Known { start, seen: t, on: gpu });
         }
         let unavailable = world.sizes_unavailable();
@@ -278,7 +307,7 @@ impl Stream {
                         cpu: Ok(cpu),
                         rss: Ok(rss),
                         state: Ok(if cpu > 50.0 { 'R' } else { 'S' }),
-                        accounted: Err(Missing::Unsupported("accounting is off".into())),
+                        accounted: self.account(row, gpu, t),
                     }
                 })
                 .collect();
@@ -294,13 +323,75 @@ impl Stream {
         self.rows = rows;
     }
 
+    /// The driver's account of a process: its peak to the byte, whatever the interval.
+    fn account(&mut self, row: &Row, gpu: Gpu, t: Timestamp) -> Reading<Bytes> {
+        if !self.world.driver().accounting {
+            return Err(ACCOUNTING_OFF);
+        }
+        let (until, peak) = self.peaks.get(&(row.pid, gpu)).copied().unwrap_or_default();
+        let newer = self.world.peak(row.pid, gpu, until, t).unwrap_or_default();
+        let peak = peak.max(newer).max(row.used);
+        self.peaks.insert((row.pid, gpu), (t, peak));
+        Ok(peak)
+    }
+
+    /// Records of processes whose parents ended or became zombies.
+    fn say_changes(&mut self, t: Timestamp) {
+        let turns = self.world.turns(t);
+        if std::mem::replace(&mut self.turns, turns) == turns {
+            return;
+        }
+        let mut known: Vec<Pid> = self.known.keys().copied().collect();
+        known.sort_unstable();
+        for pid in known {
+            if let Some(process) = self.world.process_watched(pid, t, self.options.created, &self.trees) {
+                self.push(t, SampleBody::Process(Arc::new(process)));
+            }
+        }
+    }
+
+    /// The search for open nodes: at the beginning, and now and then while memory is in nobody's name.
+    fn search(&mut self, t: Timestamp) {
+        if t < self.next_search {
+            return;
+        }
+        let world = Arc::clone(&self.world);
+        let notable = world.places().iter().any(|place| {
+            self.rows.clear();
+            world.rows(place.device.gpu, t, &mut self.rows);
+            let held: Bytes = self.rows.iter().map(|row| row.used).sum();
+            let used = if world.sizes_unavailable() { held } else { world.used(place.device.gpu, t) };
+            world.exists(place, t) && used.saturating_sub(held) > DeviceView::NOTABLE
+        });
+        if t > Timestamp::ZERO && !notable && !self.explained {
+            return;
+        }
+        self.explained = notable;
+        self.next_search = t + BETWEEN_SEARCHES;
+        if world.has_foreign_pids() {
+            return self.push(t, SampleBody::Handles { list: Err(FOREIGN_PID), denied: 0 });
+        }
+        let found = world.handles(t);
+        for handle in &found {
+            let (pid, start) = (handle.key.pid, handle.key.start);
+            if self.known.get(&pid).is_none_or(|known| known.start != start)
+                && let Some(process) = world.process_watched(pid, t, self.options.created, &self.trees)
+            {
+                self.push(t, SampleBody::Process(Arc::new(process)));
+                self.known.insert(pid, Known { start, seen: t, on: handle.gpus.first().copied().unwrap_or(Gpu(0)) });
+            }
+        }
+        self.push(t, SampleBody::Handles { list: Ok(found.into()), denied: 0 });
+    }
+
     /// Processes that no list of this moment names are gone, unless their device does not answer.
     fn say_exits(&mut self, t: Timestamp) {
         let answers = |gpu: Gpu| {
             let watched = self.watched.get(gpu.0 as usize);
             watched.is_none_or(|watched| !watched.bound || watched.listed.is_some_and(|(at, _)| at == t))
         };
-        let gone = self.known.iter().filter(|(_, known)| known.seen < t && answers(known.on));
+        let open: Vec<Pid> = self.world.handles(t).iter().map(|handle| handle.key.pid).collect();
+        let gone = self.known.iter().filter(|(pid, known)| known.seen < t && answers(known.on) && !open.contains(pid));
         let mut gone: Vec<Pid> = gone.map(|(&pid, _)| pid).collect();
         gone.sort_unstable();
         for pid in gone {

@@ -91,6 +91,17 @@ impl Track {
         self.segments.iter().skip(after).map(|segment| segment.shape.max()).max().unwrap_or(0)
     }
 
+    /// The largest value after `from` up to `to`.
+    pub(super) fn max_between(&self, from: u64, to: u64) -> u64 {
+        let mut at = from;
+        let mut most = self.value(to);
+        while let Some(next) = self.next_change(at).filter(|&next| next <= to) {
+            most = most.max(self.value(next));
+            at = next;
+        }
+        most
+    }
+
     /// Nothing from `t` on.
     pub(super) fn cut(&mut self, t: u64) {
         self.segments.retain(|segment| segment.start < t);

@@ -1,6 +1,6 @@
 //! A scenario as a pure function of time: what every device, process and the host look like at any moment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::check::ROUND;
@@ -12,12 +12,10 @@ use super::layout::{Holding, Place, find, lay_out};
 use super::scan::{Held, settle};
 use super::track::{End, Setting, Track};
 use crate::domain::text::clean;
-use crate::domain::{
-    Bytes, Gpu, HolderKind, HostMemory, MemoryFigures, MemoryKind, Period, Pid, Process, ProcessKey, Relation, Timestamp, Wall,
-};
+use crate::domain::{Bytes, Gpu, HolderKind, HostMemory, MemoryFigures, MemoryKind, Period, Pid, ProcessKey, Timestamp};
 
 /// How long the machine has been up when the story begins, in `/proc` clock ticks of 10 ms.
-const BOOTED: u64 = 30 * 86_400 * 100;
+pub(super) const BOOTED: u64 = 30 * 86_400 * 100;
 /// Rounds of a repeating story whose pids differ.
 const ROUNDS: u64 = 40;
 
@@ -25,16 +23,20 @@ const ROUNDS: u64 = 40;
 #[derive(Clone, Debug)]
 pub struct World {
     name: Arc<str>,
-    scenario: Scenario,
-    places: Vec<Place>,
-    actors: Vec<Performer>,
+    pub(super) scenario: Scenario,
+    pub(super) places: Vec<Place>,
+    pub(super) actors: Vec<Performer>,
     /// Processes by the pid that the file gives them.
-    by_pid: HashMap<u32, usize>,
+    pub(super) by_pid: HashMap<u32, usize>,
     cards: u32,
+    /// Pids of processes that head a job.
+    pub(super) heads: HashSet<u32>,
     /// What becomes of the story after its end.
     after: After,
     /// Processes that the viewer ended.
     killed: Vec<Killed>,
+    /// Bystanders that the viewer ended, and when.
+    pub(super) dismissed: Vec<(u32, u64)>,
 }
 
 /// An end that the story does not know of: it holds from `at` on, and for a process that each round has anew, in its round.
@@ -47,12 +49,12 @@ struct Killed {
 
 /// A moment, and what of the story is told then.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
-    t: u64,
+pub(super) struct Moment {
+    pub t: u64,
     /// The moment of the story.
-    local: u64,
+    pub local: u64,
     /// How often it was told before.
-    round: u64,
+    pub round: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,10 +68,10 @@ enum After {
 }
 
 #[derive(Clone, Debug)]
-struct Performer {
-    pid: u32,
-    begin: u64,
-    end: Option<End>,
+pub(super) struct Performer {
+    pub pid: u32,
+    pub begin: u64,
+    pub end: Option<End>,
     entry: usize,
     seed: u64,
 }
@@ -186,7 +188,20 @@ impl World {
         }
         let by_pid = actors.iter().enumerate().map(|(n, actor)| (actor.pid, n)).collect();
         let name = Arc::from(scenario.name.as_str());
-        Ok(Self { name, scenario: scenario.clone(), places, actors, by_pid, cards, after, killed: Vec::new() })
+        let mut world = Self {
+            name,
+            scenario: scenario.clone(),
+            places,
+            actors,
+            by_pid,
+            cards,
+            heads: HashSet::new(),
+            after,
+            killed: Vec::new(),
+            dismissed: Vec::new(),
+        };
+        world.heads = world.find_heads();
+        Ok(world)
     }
 
     /// The scenario's name.
@@ -256,7 +271,7 @@ impl World {
     }
 
     /// What of the story is told at a time.
-    fn moment(&self, Timestamp(t): Timestamp) -> Moment {
+    pub(super) fn moment(&self, Timestamp(t): Timestamp) -> Moment {
         let (local, round) = match self.after {
             After::Stop(last) => (t.min(last), 0),
             After::Repeat { from, span } if t >= from + span => (from + (t - from) % span, (t - from) / span),
@@ -268,6 +283,10 @@ impl World {
     /// Ends a process at a time, and says whether it lived then: what it holds is free from that moment on, and nothing else
     /// changes. Of the story told anew, the process that takes its part lives again.
     pub fn kill(&mut self, key: ProcessKey, t: Timestamp) -> bool {
+        if self.stands_by(key, t) {
+            self.dismissed.push((key.pid.0, t.0));
+            return true;
+        }
         let Some(actor) = self.living(key, t) else { return false };
         let round = self.actors.get(actor).and_then(|one| self.renewed(one)).map(|_| self.moment(t).round);
         // One that lives through every round, or the newest of one that is new in each: older ends no longer matter.
@@ -278,7 +297,7 @@ impl World {
 
     /// Whether a process of the story lives at a time.
     pub fn lives(&self, key: ProcessKey, t: Timestamp) -> bool {
-        self.living(key, t).is_some()
+        self.stands_by(key, t) || self.living(key, t).is_some()
     }
 
     fn living(&self, key: ProcessKey, t: Timestamp) -> Option<usize> {
@@ -290,7 +309,7 @@ impl World {
     }
 
     /// When a process of a round began, in `/proc` clock ticks since boot.
-    fn start(&self, actor: &Performer, round: u64) -> u64 {
+    pub(super) fn start(&self, actor: &Performer, round: u64) -> u64 {
         let began = actor.begin + self.renewed(actor).unwrap_or(0) * round;
         (BOOTED * 10_000 + began).saturating_sub(self.entry(actor).age.us()) / 10_000
     }
@@ -311,7 +330,7 @@ impl World {
         if !(place.life.0..place.life.1).contains(&moment.local) {
             return 0;
         }
-        let held = place.held.iter().filter(|held| !self.is_killed(held.actor, moment));
+        let held = place.held.iter().filter(|held| !self.is_killed(held.actor, moment) && !self.is_let_go(held.actor, moment));
         let own: u64 = held.map(|held| held.track.value(moment.local)).sum();
         let inner: u64 = place.instances.iter().map(|&n| self.used_at(&self.places[n], moment)).sum();
         place.overhead + own + inner
@@ -354,55 +373,42 @@ impl World {
         }
     }
 
-    fn entry(&self, actor: &Performer) -> &Actor {
+    pub(super) fn entry(&self, actor: &Performer) -> &Actor {
         self.scenario.file.process[actor.entry].get_ref()
     }
 
     /// Whether a process is a new one in each round: all that live in the part that repeats, but for those that live
     /// through it.
-    fn renewed(&self, actor: &Performer) -> Option<u64> {
+    pub(super) fn renewed(&self, actor: &Performer) -> Option<u64> {
         match self.after {
             After::Repeat { from, span } if actor.begin > from || (actor.begin == from && actor.end.is_some()) => Some(span),
             _ => None,
         }
     }
 
-    fn pid(&self, actor: &Performer, round: u64) -> Pid {
+    pub(super) fn pid(&self, actor: &Performer, round: u64) -> Pid {
         Pid(self.renewed(actor).map_or(actor.pid, |_| actor.pid + ROUND * (round % ROUNDS) as u32))
     }
 
-    /// The facts of a process that a list named at `t`; `created` is the wall clock at the stream's origin.
-    pub fn process(&self, pid: Pid, t: Timestamp, created: Wall) -> Option<Process> {
-        let round = self.moment(t).round;
-        let actor = self.performer(pid)?;
-        let entry = self.entry(actor);
-        let began = actor.begin + self.renewed(actor).unwrap_or(0) * round;
-        let age = entry.age.us();
-        let start = self.start(actor, round);
-        let me = &self.scenario.file.node;
-        let uid = entry.uid.unwrap_or(if entry.user.is_some() { 0 } else { me.uid });
-        let relation = entry.relation.map_or_else(|| Relation::by_owner(me.uid, Some(uid)), Relation::from);
-        Some(Process {
-            key: ProcessKey { pid, start: Some(start) },
-            started: Ok(Wall(created.after(Timestamp(began)).0.saturating_sub_unsigned(age))),
-            ppid: Ok(Pid(entry.ppid)),
-            user: Ok(clean(entry.user.as_deref().unwrap_or(&me.me), 64).into()),
-            uid: Ok(uid),
-            relation,
-            command: Ok(clean(&entry.command, 4096).into()),
-            container: entry.container.as_deref().map(|name| clean(name, 200).into()),
-            job: None,
-            details: None,
-        })
-    }
-
-    fn number(&self, pid: Pid) -> Option<usize> {
+    pub(super) fn number(&self, pid: Pid) -> Option<usize> {
         let base = if matches!(self.after, After::Repeat { .. }) { pid.0 % ROUND } else { pid.0 };
         self.by_pid.get(&base).copied()
     }
 
-    fn performer(&self, pid: Pid) -> Option<&Performer> {
+    pub(super) fn performer(&self, pid: Pid) -> Option<&Performer> {
         self.actors.get(self.number(pid)?)
+    }
+
+    /// The largest memory that a process had on a device after `from` up to `to`, by the story to the byte.
+    pub fn peak(&self, pid: Pid, gpu: Gpu, from: Timestamp, to: Timestamp) -> Option<Bytes> {
+        let wanted = self.performer(pid)?.pid;
+        // The start of a round is where its story begins; what came before belongs to another process.
+        let (from, to) = (self.moment(from).local, self.moment(to).local);
+        let from = if from > to { 0 } else { from };
+        let place = self.place(gpu)?;
+        let places = std::iter::once(place).chain(place.instances.iter().filter_map(|&n| self.places.get(n)));
+        let held = places.flat_map(|place| &place.held).filter(|held| self.actors[held.actor].pid == wanted);
+        held.map(|held| Bytes(held.track.max_between(from, to))).max()
     }
 
     /// CPU in percent of one core, and resident memory on the host.
@@ -413,7 +419,7 @@ impl World {
         (flicker(entry.cpu.0, actor.seed ^ 0xc9, local), resident(entry, actor, local))
     }
 
-    fn is_alive(&self, actor: usize, moment: Moment) -> bool {
+    pub(super) fn is_alive(&self, actor: usize, moment: Moment) -> bool {
         let in_story = |actor: &Performer| moment.local >= actor.begin && actor.end.is_none_or(|end| end.at > moment.local);
         self.actors.get(actor).is_some_and(in_story) && !self.is_killed(actor, moment)
     }

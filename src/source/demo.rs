@@ -6,11 +6,12 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::selection::{Selection, gpu_of};
+use super::selection::{Seen, Selection, gpu_of};
 use super::{Source, SourceError, SourceErrorKind, SourceHandle};
-use crate::domain::{Gpu, Period, ProcessKey, Refusal, Sample, Sent, Signal, Signaller, Timestamp, Wall};
+use crate::domain::cuda::{Unit, Visible};
+use crate::domain::{Gpu, Period, Pid, ProcessKey, Refusal, Sample, Sent, Signal, Signaller, Timestamp, Wall};
 use crate::sampler::{Clock, SampleSender};
-use crate::scenario::{Scenario, ScenarioError, Stream, StreamOptions, World};
+use crate::scenario::{Place, Scenario, ScenarioError, Stream, StreamOptions, World};
 
 /// The longest sleep: a source that is stopped ends its thread within this.
 const NAP: Period = Period::millis(100);
@@ -23,6 +24,8 @@ pub struct DemoSource {
     options: StreamOptions,
     /// The devices that are played; none for all.
     chosen: Option<HashSet<Gpu>>,
+    /// The heads of the process trees that are watched.
+    watched: Vec<Pid>,
 }
 
 impl DemoSource {
@@ -31,25 +34,63 @@ impl DemoSource {
     pub fn new(scenario: &Scenario, speed: f64, options: StreamOptions) -> Result<Self, ScenarioError> {
         // NaN counts as real time.
         let speed = if speed.is_nan() { 1.0 } else { speed.clamp(1e-3, 1e3) };
-        Ok(Self { world: Arc::new(World::new(scenario)?), speed, options, chosen: None })
+        Ok(Self { world: Arc::new(World::new(scenario)?), speed, options, chosen: None, watched: Vec::new() })
     }
 
-    /// Plays the chosen devices alone.
+    /// Plays the chosen devices alone, and of these those that `visible` shows to CUDA.
     ///
     /// # Errors
-    /// The scenario has no such device.
-    pub fn choose(mut self, selection: &Selection) -> Result<Self, SourceError> {
+    /// The scenario has no such device, or CUDA would see none.
+    pub fn choose(mut self, selection: &Selection, visible: Option<&Visible>) -> Result<Self, SourceError> {
         let places = self.world.places();
+        let units = units(places);
+        let seen = Seen::new(visible, &units)?;
         selection.check(places.iter().map(|place| &*place.device))?;
         let whole = |card: u32| places.iter().find(|place| place.card == card && place.device.parent.is_none());
         let chosen = places.iter().filter(|place| {
             let (id, parent) = (&place.device.id, place.device.parent.as_ref());
             let card = whole(place.card).and_then(|card| card.device.index);
-            selection.takes(card, id, parent)
+            let is_seen = match parent {
+                Some(parent) => seen.has_instance(id, parent),
+                None => units.iter().any(|unit| unit.id == *id && seen.has_gpu(unit)),
+            };
+            is_seen && selection.takes(card, id, parent)
         });
-        self.chosen = Some(chosen.map(|place| place.device.gpu).collect());
+        let chosen: HashSet<Gpu> = chosen.map(|place| place.device.gpu).collect();
+        if chosen.is_empty() {
+            return Err(Seen::none_left());
+        }
+        self.chosen = Some(chosen);
         Ok(self)
     }
+
+    /// Watches the trees of these processes as the job.
+    ///
+    /// # Errors
+    /// The scenario has no such process when the viewer comes.
+    pub fn watch(mut self, pids: &[Pid]) -> Result<Self, SourceError> {
+        let now = Timestamp(self.world.scenario().preroll().0);
+        if let Some(pid) = pids.iter().find(|pid| !self.world.has(**pid, now)) {
+            return Err(SourceError::unwatchable(*pid));
+        }
+        self.watched = pids.to_vec();
+        Ok(self)
+    }
+}
+
+/// The cards of a scenario as CUDA sees them.
+fn units(places: &[Place]) -> Vec<Unit> {
+    let of = |card: &Place| Unit {
+        id: card.device.id.clone(),
+        index: card.device.index.unwrap_or(card.card),
+        model: card.device.name.as_ref().ok().cloned(),
+        instances: places
+            .iter()
+            .filter(|place| place.device.parent.as_ref() == Some(&card.device.id))
+            .map(|place| (place.device.id.clone(), place.instance))
+            .collect(),
+    };
+    places.iter().filter(|place| place.device.parent.is_none()).map(of).collect()
 }
 
 impl Source for DemoSource {
@@ -61,7 +102,7 @@ impl Source for DemoSource {
         let speed = self.speed;
         let now = move || Timestamp(preroll.0.saturating_add((clock.now().0 as f64 * speed) as u64));
         let created = Wall(clock.created().0.saturating_sub_unsigned(preroll.0));
-        let stream = Stream::new(Arc::clone(&self.world), StreamOptions { created, ..self.options });
+        let stream = Stream::new(Arc::clone(&self.world), StreamOptions { created, ..self.options }).watching(&self.watched);
         let kills = Kills::default();
         let signaller =
             Simulated { world: Arc::clone(&self.world), now: Box::new(now), kills: Arc::clone(&kills), held: Vec::new() };

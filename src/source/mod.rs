@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
 
-use crate::domain::{Signaller, Timestamp};
+use crate::domain::{Pid, Signaller, Timestamp};
 use crate::sampler::SampleSender;
 
 /// Something that pushes samples until it is stopped. The first sample is a `Header`.
@@ -52,4 +52,16 @@ pub struct SourceError {
     pub why: String,
     /// What to do; names `vramscope demo` where there is no driver.
     pub fix: String,
+}
+
+impl SourceError {
+    /// A process that does not exist can't be watched.
+    pub fn unwatchable(pid: Pid) -> Self {
+        Self {
+            kind: SourceErrorKind::Setting("pid"),
+            what: format!("there is no process {pid}"),
+            why: "it can't be watched".into(),
+            fix: "Name a process that runs, by its number here (`pgrep -f train.py`); it may hold no memory yet.".into(),
+        }
+    }
 }

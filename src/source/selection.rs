@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{SourceError, SourceErrorKind};
+use crate::domain::cuda::{Unit, Visible};
 use crate::domain::text::clean;
 use crate::domain::{Device, DeviceId, Gpu, SampleBody};
 
@@ -10,6 +11,47 @@ use crate::domain::{Device, DeviceId, Gpu, SampleBody};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     wanted: Vec<Arc<str>>,
+}
+
+/// The devices that CUDA sees: GPUs with all that they are cut into, or one instance with the GPU that it is part of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen(Option<Vec<DeviceId>>);
+
+impl Seen {
+    /// Of what is there; everything where `visible` is none.
+    ///
+    /// # Errors
+    /// CUDA sees nothing, or what it sees can't be told; of the kind [`SourceErrorKind::Setting`].
+    pub fn new(visible: Option<&Visible>, units: &[Unit]) -> Result<Self, SourceError> {
+        let Some(visible) = visible else { return Ok(Self(None)) };
+        visible.resolve(units, false).map(|ids| Self(Some(ids))).map_err(|blind| SourceError {
+            kind: SourceErrorKind::Setting("visible"),
+            what: "no choice of GPUs".to_owned(),
+            why: blind.to_string(),
+            fix: "Set CUDA_DEVICE_ORDER=PCI_BUS_ID, name UUIDs as `nvidia-smi -L` lists them, or leave --visible away."
+                .to_owned(),
+        })
+    }
+
+    /// The error where nothing is left of those that are named otherwise.
+    pub fn none_left() -> SourceError {
+        SourceError {
+            kind: SourceErrorKind::Setting("visible"),
+            what: "no GPU is left".to_owned(),
+            why: "none of those that --gpus names is among those that CUDA_VISIBLE_DEVICES shows".to_owned(),
+            fix: "Leave one of the two away.".to_owned(),
+        }
+    }
+
+    /// Whether a GPU is shown: itself, or for one of its instances.
+    pub fn has_gpu(&self, unit: &Unit) -> bool {
+        self.0.as_ref().is_none_or(|ids| ids.contains(&unit.id) || unit.instances.iter().any(|(id, _)| ids.contains(id)))
+    }
+
+    /// Whether an instance is shown: itself, or with all of its GPU.
+    pub fn has_instance(&self, id: &DeviceId, parent: &DeviceId) -> bool {
+        self.0.as_ref().is_none_or(|ids| ids.contains(id) || ids.contains(parent))
+    }
 }
 
 impl Selection {

@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::look::{Look, RowKey};
 use super::world::short_name;
+use crate::domain::command::title;
+use crate::domain::launcher;
 use crate::domain::{
-    Bytes, DeviceView, Gpu, HolderView, Missing, Process, ProcessKey, Reading, Refusal, Relation, Sent, Signal, Snapshot,
+    Bytes, DeviceView, Gpu, HolderView, JobView, Missing, Process, ProcessKey, Reading, Refusal, Relation, Sent, Signal, Snapshot,
 };
 
 /// At most so many processes at once: each needs an open file, and a list that nobody can read is not confirmed.
@@ -18,8 +21,10 @@ pub struct Target {
     pub key: ProcessKey,
     /// Its short name.
     pub name: String,
-    /// Who it is.
+    /// Who it is; none for the head of a job that holds nothing itself.
     pub process: Option<Arc<Process>>,
+    /// Its owner; for the head of a job that of the others.
+    user: Option<Arc<str>>,
     /// Whose it is.
     pub relation: Relation,
     /// What it holds, by card.
@@ -52,10 +57,29 @@ pub struct Aim {
     pub sent: Option<Signal>,
 }
 
+/// The processes that the user means: those that are tagged, or else the selected one, or all of the selected job and its
+/// head: left alone it may start its workers anew.
+pub fn meant(look: &Look, snapshot: &Snapshot) -> Vec<ProcessKey> {
+    let mut keys = look.picked(snapshot);
+    if let Some(RowKey::Job(leader)) = look.row.as_ref().filter(|_| look.tags.is_empty())
+        && !keys.contains(leader)
+        && job(*leader, snapshot).is_some()
+    {
+        keys.insert(0, *leader);
+    }
+    keys
+}
+
+/// A job by its head; none where that is only watched, as a shell may be.
+fn job(leader: ProcessKey, snapshot: &Snapshot) -> Option<JobView> {
+    snapshot.jobs().into_iter().find(|view| view.job.leader == leader && &*view.job.launcher != launcher::TREE)
+}
+
 impl Aim {
     /// Aims at processes of the newest picture; those that are not in it any more are described by an older one.
     pub fn at(keys: &[ProcessKey], newest: &Snapshot, older: &Snapshot) -> Self {
-        let target = |key: &ProcessKey| Target::of(*key, newest).or_else(|| Target::of(*key, older));
+        let head = |key| job(key, newest).map(|view| Target::head(key, &view));
+        let target = |key: &ProcessKey| Target::of(*key, newest).or_else(|| head(*key)).or_else(|| Target::of(*key, older));
         Self { targets: keys.iter().filter_map(target).collect(), sent: None }
     }
 
@@ -96,9 +120,9 @@ impl Aim {
         self.targets.iter().filter(|target| !matches!(target.answer, Answer::Refused(_)))
     }
 
-    /// Their users, without repetition.
+    /// Their users, without repetition; the head of a job whose processes have several is left out.
     pub fn users(&self) -> BTreeSet<&str> {
-        self.reachable().map(Target::user).collect()
+        self.reachable().filter(|target| target.process.is_some() || target.user.is_some()).map(Target::user).collect()
     }
 
     /// The cards they hold memory on.
@@ -133,6 +157,7 @@ impl Target {
             key,
             name: short_name(holder).into_owned(),
             process: holder.process.clone(),
+            user: holder.process.as_ref().and_then(|process| process.user.as_ref().ok()).cloned(),
             relation,
             on: cards().filter_map(held).collect(),
             asked: !unseen,
@@ -140,9 +165,24 @@ impl Target {
         })
     }
 
+    /// The head of a job, which holds nothing itself.
+    fn head(key: ProcessKey, view: &JobView) -> Self {
+        let command = view.job.command.as_deref();
+        Self {
+            key,
+            name: command.map_or_else(|_| view.job.launcher.to_string(), |command| title(command).into_owned()),
+            process: None,
+            user: view.user.clone(),
+            relation: view.relation,
+            on: Vec::new(),
+            asked: key.start.is_some(),
+            answer: if key.start.is_some() { Answer::Asked } else { Answer::Refused(Refusal::Unknown) },
+        }
+    }
+
     /// Its owner.
     pub fn user(&self) -> &str {
-        self.process.as_ref().and_then(|process| process.user.as_deref().ok()).unwrap_or("an unknown user")
+        self.user.as_deref().unwrap_or("an unknown user")
     }
 
     /// What it holds on all cards; none where some size is missing.

@@ -52,12 +52,14 @@ impl App {
     /// A dashboard that has seen nothing yet.
     pub fn new(options: DashboardOptions) -> Self {
         let styles = Styles::new(&options.theme, options.palette);
+        let mut look = Look::new();
+        look.graphics = options.graphics;
         Self {
             options,
             styles,
             keymap: Keymap::new(),
             theme: None,
-            look: Look::new(),
+            look,
             snapshot: Arc::default(),
             now: Timestamp::ZERO,
             frozen: None,
@@ -153,6 +155,12 @@ impl App {
         self.table_rows = self.table_rows.max(world.table_rows(&self.look));
         let rows = if world.selected(&self.look).is_some() { self.table_rows } else { world.table(&self.look).rows.len() };
         self.layout = Layout::new(area, &self.look, world.cards.len(), rows);
+        if let Some(row) = &self.look.row
+            && !self.layout.place(PanelId::Processes).is_empty()
+            && let Some(job) = world.table(&self.look).folded_in(row)
+        {
+            self.look.row = Some(job);
+        }
         world.has_host_row = !self.layout.place(PanelId::Host).is_empty();
         for (info, panel) in PANELS.iter().zip(&mut self.panels) {
             let place = self.layout.place(info.id);
@@ -355,7 +363,7 @@ impl App {
             return;
         }
         let (picture, _) = self.picture();
-        let keys = self.look.picked(&self.snapshot);
+        let keys = aim::meant(&self.look, &self.snapshot);
         let aim = Aim::at(&keys, &self.snapshot, &picture);
         if aim.targets.is_empty() {
             self.look.note = Some("No process is selected: Tab, then up and down.".to_owned());

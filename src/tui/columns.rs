@@ -8,8 +8,8 @@ use super::rows::{JobRow, Row, RowKind};
 use super::widgets::text::say;
 use super::world::World;
 use crate::domain::bytes::three_digits;
-use crate::domain::command::title;
-use crate::domain::{Bytes, HolderView, Missing, ProcessKey, Reading};
+use crate::domain::command::{Invocation, Target, base};
+use crate::domain::{Bytes, HolderView, ProcessKey, Reading, Relation};
 
 /// What rows are ordered by. Missing values come last, whichever way round.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
@@ -335,54 +335,46 @@ fn command<'r>(row: &'r Row<'_>, world: &World<'_>) -> Cow<'r, str> {
     }
 }
 
-/// `torchrun train.py, 4 processes: 61.2 GiB on 2 cards, tightest GPU 1 (3.1 left)`.
+/// `4× torchrun train.py; tightest GPU 1, 3.1 left`; where only a part of it is here, with the whole sum.
 fn job_text(row: &JobRow<'_>, world: &World<'_>) -> String {
     let job = &row.whole;
-    let name = job_name(&job.job);
-    let (all, here) = (job.processes(), row.here.len());
-    let of = if here < all { format!("{here} of {all} processes") } else { format!("{all} processes") };
-    let gpus = job.on.len();
-    let mut text = format!("{name}, {of}");
-    if gpus > 1 {
-        let used = super::world::gib(job.used());
-        say(&mut text, format_args!("; {used} GiB on {gpus} cards"));
+    let here = row.here.iter().map(|holder| holder.key).collect::<BTreeSet<_>>().len();
+    let all = job.processes();
+    let many = if here < all { format!("{here} of {all}") } else { all.to_string() };
+    let mut text = format!("{many}× {}", job.job.title());
+    if row.gpus.len() < job.on.len() {
+        say(&mut text, format_args!("; {} on {} cards", super::world::gib(job.used()), job.on.len()));
     }
-    if let Some((gpu, left)) = job.tightest.filter(|_| world.past.is_none()) {
-        say(&mut text, format_args!("; tightest GPU {gpu}, {} GiB left", super::world::gib(Some(left))));
+    if let Some((gpu, left)) = job.tightest.filter(|_| world.past.is_none() && job.on.len() > 1) {
+        say(&mut text, format_args!("; tightest GPU {gpu}, {} left", super::world::gib(Some(left))));
     }
     text
-}
-
-/// What a job is called: its launcher and what that runs.
-pub fn job_name(job: &crate::domain::Job) -> String {
-    let script = job.command.as_ref().map_or(Cow::Borrowed(Missing::word(&Missing::Pending)), |command| title(command));
-    match &*job.launcher {
-        launcher if job.command.is_err() => launcher.to_owned(),
-        "fork" | "tree" => script.into_owned(),
-        launcher if *script == *launcher => launcher.to_owned(),
-        launcher => format!("{launcher} {script}"),
-    }
 }
 
 fn holder_command<'r>(holder: &'r HolderView, world: &World<'_>) -> Cow<'r, str> {
     let text = match holder.process.as_ref().map(|process| &process.command) {
         Some(Ok(command)) => without_path(command),
-        Some(Err(missing)) => missing.word(),
-        None => "not visible from here",
+        Some(Err(_)) if holder.relation() == Relation::Unknown => "not visible from here".into(),
+        Some(Err(missing)) => missing.word().into(),
+        None => "not visible from here".into(),
     };
     match holder.gone_at.filter(|_| world.past.is_some()) {
         Some(gone) => format!("{text} (ended {})", world.time(gone)).into(),
-        None => Cow::Borrowed(text),
+        None => text,
     }
 }
 
-/// The command line without the folder of the program.
-fn without_path(command: &str) -> &str {
+/// The command line without the folders of the program and of the script that it runs: the names should be seen.
+fn without_path(command: &str) -> Cow<'_, str> {
     let end = command.find(' ').unwrap_or(command.len());
     let (program, _) = command.split_at(end);
-    match program.rfind('/') {
+    let short = match program.rfind('/') {
         Some(slash) if slash + 1 < end && !program.starts_with('[') => command.split_at(slash + 1).1,
         _ => command,
+    };
+    match Invocation::parse(command).target {
+        Target::Script(path) if path.contains('/') => short.replacen(path, base(path), 1).into(),
+        _ => Cow::Borrowed(short),
     }
 }
 
@@ -401,7 +393,8 @@ mod tests {
 
     #[test]
     fn commands_lose_the_folder_of_their_program() {
-        assert_eq!(without_path("/usr/bin/python3 /home/x/train.py"), "python3 /home/x/train.py");
+        assert_eq!(without_path("/usr/bin/python3 /home/x/train.py"), "python3 train.py");
+        assert_eq!(without_path("python -u -X dev /data/x/train.py --bs 64"), "python -u -X dev train.py --bs 64");
         assert_eq!(without_path("[kworker/0:1]"), "[kworker/0:1]");
         assert_eq!(without_path("train /a/b"), "train /a/b");
     }

@@ -1,7 +1,9 @@
 //! The only place that waits: for keys, snapshots, signals and the clock.
 
-use std::io;
+use std::future::poll_fn;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -140,9 +142,13 @@ impl Input {
     fn start() -> Self {
         // Unbounded, and still no more than a person types: the loop empties it at every turn.
         let (sender, events) = mpsc::unbounded_channel();
+        let on_tty = io::stdin().is_terminal();
         let task = tokio::spawn(async move {
             let mut stream = EventStream::new();
-            while let Some(event) = stream.next().await {
+            // crossterm 0.29 reads a tty that is gone over and over, and never comes back to the loop.
+            while let Some(event) =
+                poll_fn(|context| if on_tty && is_hung_up() { Poll::Ready(None) } else { stream.poll_next_unpin(context) }).await
+            {
                 if sender.send(event).is_err() {
                     break;
                 }
@@ -159,6 +165,14 @@ impl Input {
             let _ = task.await;
         }
     }
+}
+
+/// Whether the other end of the tty is gone.
+fn is_hung_up() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = io::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
+    poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok() && fds[0].revents().contains(PollFlags::HUP)
 }
 
 impl Dashboard {
@@ -187,10 +201,11 @@ impl Dashboard {
                     self.resume()?;
                 }
                 event = input.events.recv() => {
+                    let Some(event) = event else { return Ok(Outcome::Signal(SignalKind::hangup().as_raw_value())) };
                     let mut effect = self.take(event)?;
                     // All that has come in meanwhile: only the last picture of it is drawn.
                     while effect.is_none() && let Ok(event) = input.events.try_recv() {
-                        effect = self.take(Some(event))?;
+                        effect = self.take(event)?;
                     }
                     match effect {
                         Some(Effect::Quit) => return Ok(Outcome::Quit),
@@ -282,8 +297,8 @@ impl Dashboard {
     }
 
     /// Takes an event of the terminal.
-    fn take(&mut self, event: Option<io::Result<Event>>) -> Result<Option<Effect>, TuiError> {
-        let event = event.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into())).map_err(TuiError::Input)?;
+    fn take(&mut self, event: io::Result<Event>) -> Result<Option<Effect>, TuiError> {
+        let event = event.map_err(TuiError::Input)?;
         let msg = match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => Msg::Key(Key::of(&key)),
             Event::Mouse(mouse) => match mouse.kind {

@@ -17,19 +17,21 @@ pub struct Grown {
     changes: Vec<(Grower, Option<i64>)>,
 }
 
-/// Smaller changes are what allocators do all day: nothing is said of them.
-const NOTABLE: u64 = 64 << 20;
-
 /// The longest time at either end in which the peak stands for a value that swings.
-const EDGE: Period = Period::secs(10);
+const EDGE: Period = Period::secs(30);
 
 impl Grown {
+    /// Smaller changes are what allocators do all day: nothing is said of them.
+    pub const NOTABLE: u64 = 64 << 20;
+
     /// What changed between two moments; none where that is not known.
     pub fn of(view: &DeviceView, from: Timestamp, to: Timestamp) -> Option<Self> {
         let growth = Growth::of(view, from, to)?;
         let (from, to) = (growth.from, growth.to);
         let calm = |series: Option<&Series>, delta: Option<i64>| match (series, delta) {
-            (Some(series), Some(delta)) if delta.unsigned_abs() >= NOTABLE => Some(of_peaks(series, from, to).unwrap_or(delta)),
+            (Some(series), Some(delta)) if delta.unsigned_abs() >= Grown::NOTABLE => {
+                Some(of_peaks(series, from, to).unwrap_or(delta))
+            }
             (_, delta) => delta,
         };
         let total = calm(Some(&view.series), growth.delta());
@@ -72,42 +74,57 @@ impl Grown {
         self.changes.iter().find(|(who, _)| is(who)).and_then(|(_, delta)| *delta)
     }
 
-    /// The largest changes that are worth a word; at most `most`.
-    pub fn notable(&self, most: usize) -> impl Iterator<Item = (&Grower, i64)> {
+    /// The changes that are worth a word, the largest first.
+    pub fn notable(&self) -> impl Iterator<Item = (&Grower, i64)> {
         self.changes
             .iter()
             .filter_map(|(who, delta)| Some((who, (*delta)?)))
-            .filter(|(_, delta)| delta.unsigned_abs() >= NOTABLE)
-            .take(most)
+            .filter(|(_, delta)| delta.unsigned_abs() >= Self::NOTABLE)
     }
 }
 
 /// The change of the peaks where a value swings at the beginning or the end: from one moment of a training step to another
 /// it changes by anything. None where it does not swing.
 fn of_peaks(series: &Series, from: Timestamp, to: Timestamp) -> Option<i64> {
-    let edge = EDGE.min(Period(to.since(from).0 / 8));
+    let edge = EDGE.min(Period(to.since(from).0 / 4));
     let start = from.max(series.first()? + edge);
-    if edge < Period::secs(1) || start >= to || !(swings(series, start, edge) || swings(series, to, edge)) {
+    if start >= to {
         return None;
     }
-    let peak = |at: Timestamp| series.span(at.back(edge), edge, at).max();
-    let (before, after): (Bytes, Bytes) = (peak(start)?, peak(to)?);
-    i64::try_from(i128::from(after.0) - i128::from(before.0)).ok()
+    let (before, after) = (Peaks::before(series, start, edge)?, Peaks::before(series, to, edge)?);
+    let delta = i64::try_from(i128::from(after.level.0) - i128::from(before.level.0)).ok();
+    delta.filter(|_| before.swings || after.swings)
 }
 
-/// Whether a value went both up and down within the time before a moment.
-fn swings(series: &Series, at: Timestamp, edge: Period) -> bool {
-    let step = Period::secs(1);
-    let (mut up, mut down, mut last) = (false, false, None::<Bytes>);
-    for n in (0..edge.0.div_ceil(step.0)).rev() {
-        let bucket = series.span(at.back(Period(step.0 * (n + 1))), step, at);
-        let (Some(min), Some(max), Some(now)) = (bucket.min(), bucket.max(), bucket.last()) else { continue };
-        let before = last.unwrap_or(now);
-        up |= max.0.saturating_sub(before.0.min(min.0)) >= NOTABLE && max > before;
-        down |= before.0.max(max.0).saturating_sub(now.0) >= NOTABLE;
-        last = Some(now);
+/// How high a value went within a time before a moment.
+struct Peaks {
+    /// A height that is reached again and again: a single spike is not growth.
+    level: Bytes,
+    /// It went both up and down.
+    swings: bool,
+}
+
+impl Peaks {
+    fn before(series: &Series, at: Timestamp, edge: Period) -> Option<Self> {
+        let second = Period::secs(1);
+        let start = Timestamp(at.back(edge).0 / second.0 * second.0);
+        let buckets = series.buckets(start, second, (edge.0 / second.0).max(1) as usize, at);
+        let (mut up, mut down) = (false, false);
+        let mut last: Option<Bytes> = None;
+        let mut highs: Vec<Bytes> = Vec::with_capacity(buckets.len());
+        for bucket in buckets {
+            let (Some(min), Some(max), Some(now)) = (bucket.min(), bucket.max(), bucket.last()) else { continue };
+            let before = last.unwrap_or(now);
+            up |= max.0.saturating_sub(min.min(before).0) >= Grown::NOTABLE && max > before;
+            down |= max.max(before).0.saturating_sub(now.0) >= Grown::NOTABLE;
+            last = Some(now);
+            highs.push(max);
+        }
+        highs.sort_unstable();
+        // One second in five may be higher.
+        let level = *highs.get(highs.len().saturating_sub(1) * 4 / 5)?;
+        Some(Self { level, swings: up && down })
     }
-    up && down
 }
 
 /// `+2.90`, `−0.31` or `0` GiB in three digits.

@@ -34,5 +34,5 @@ pub use app::App;
 pub use event_loop::{Hands, Outcome, TuiError, run};
 pub use look::Look;
 pub use msg::{Effect, Msg};
-pub use options::{AlertOptions, DashboardOptions};
+pub use options::{AlertOptions, CudaView, DashboardOptions};
 pub use theme::{Palette, THEMES, Theme};

@@ -2,7 +2,8 @@
 
 use super::theme::{Palette, Theme};
 use crate::config::Notification;
-use crate::domain::{Alerter, Period, RiskLevel};
+use crate::domain::cuda::{Visible, ordinals};
+use crate::domain::{Alerter, Gpu, Period, RiskLevel, Snapshot};
 
 /// Settings of the dashboard. The environment and the files they come from are the caller's business.
 #[derive(Clone, Debug)]
@@ -15,10 +16,14 @@ pub struct DashboardOptions {
     pub ascii: bool,
     /// Whether to ask the terminal for mouse events; without, its own selection works.
     pub mouse: bool,
+    /// Whether to show processes that use a card for graphics alone, to begin with.
+    pub graphics: bool,
     /// For the clock and the time axis.
     pub timezone: jiff::tz::TimeZone,
     /// Who switched signals off, where they are: the option, the variable or the line of the file.
     pub read_only: Option<String>,
+    /// What CUDA is shown, where somebody chose, and how its numbers are known.
+    pub cuda: Option<CudaView>,
     /// What is told beside the screen when a device or job is at risk.
     pub alerts: AlertOptions,
 }
@@ -40,6 +45,26 @@ impl Default for AlertOptions {
     }
 }
 
+/// What a program that is started here would see of the devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CudaView {
+    /// What the variables say.
+    pub visible: Visible,
+    /// The source has found that CUDA counts the cards as the driver does, whichever of them are shown.
+    pub is_ordered: bool,
+    /// Every card is shown, so that their order can be told from them.
+    pub is_complete: bool,
+}
+
+impl CudaView {
+    /// CUDA's number of a device.
+    pub fn ordinal(&self, gpu: Gpu, snapshot: &Snapshot) -> Option<usize> {
+        let known = self.is_complete || self.is_ordered || self.visible.is_exact();
+        let ordinals = if known { ordinals(snapshot, &self.visible, self.is_ordered) } else { Vec::new() };
+        ordinals.into_iter().find(|(known, _)| *known == gpu).map(|(_, number)| number)
+    }
+}
+
 impl Default for DashboardOptions {
     fn default() -> Self {
         Self {
@@ -47,8 +72,10 @@ impl Default for DashboardOptions {
             palette: Palette::Ansi16,
             ascii: false,
             mouse: true,
+            graphics: true,
             timezone: jiff::tz::TimeZone::UTC,
             read_only: None,
+            cuda: None,
             alerts: AlertOptions::default(),
         }
     }

@@ -78,6 +78,18 @@ pub struct Table<'a> {
     pub hidden: usize,
 }
 
+impl Table<'_> {
+    /// The folded job that a process is hidden in: what is selected must be what is seen, since keys act on it.
+    pub fn folded_in(&self, key: &RowKey) -> Option<RowKey> {
+        let RowKey::Holder(gpu, process) = key else { return None };
+        let is_it = |row: &&Row<'_>| match &row.kind {
+            RowKind::Job(job) if !job.open => job.gpus.contains(gpu) && job.here.iter().any(|holder| holder.key == *process),
+            _ => false,
+        };
+        self.rows.iter().find(is_it).map(Row::key)
+    }
+}
+
 impl Row<'_> {
     /// What stays the same when the row moves.
     pub fn key(&self) -> RowKey {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::cards::{Slice, holders_at, peak_until};
-use super::columns::job_name;
 use super::grown::{Grown, signed};
 use super::look::{Look, RowKey};
 use super::widgets::text::say;
@@ -175,7 +174,7 @@ fn about_process(world: &World<'_>, process: &Process, holder: &HolderView, fact
                 .map_or_else(String::new, |(gpu, left)| format!("; tightest GPU {gpu}, {} GiB left", gib(Some(left))));
             format!(": {} processes, {} GiB on {} cards{tightest}", whole.processes(), gib(whole.used()), whole.on.len())
         });
-        facts.say("job", format!("{} ({}){whole}", job_name(job), job.leader.pid));
+        facts.say("job", format!("{} ({}){whole}", job.title(), job.leader.pid));
     }
 }
 
@@ -265,15 +264,20 @@ fn about_peak(world: &World<'_>, places: &[(&Arc<DeviceView>, &Arc<HolderView>)]
             facts.say("accounted", format!("the driver counts {} GiB at most since its start{than}", gib(Some(*accounted))));
         }
         why => {
-            let every = interval.map_or_else(|| "two lists".to_owned(), |every| format!("lists, {every}"));
-            let why = why.and_then(|why| why.as_ref().err()).map_or_else(String::new, |why| format!(" ({why})"));
+            let every = interval.map_or_else(String::new, |every| format!(", every {every}"));
             facts.say(
                 "blind spot",
                 format!(
-                    "peaks are sampled: a spike shorter than the time between {every}, is missed here, though not in the card's \
-                     own line. The driver's accounting would count it{why}: nvidia-smi --accounting-mode=1, as root"
+                    "its peak is sampled with the process lists{every}: a shorter spike is missed here, though not in the card's own \
+                     line"
                 ),
             );
+            match why {
+                Some(Err(missing)) if !missing.to_string().contains("accounting is off") => {
+                    facts.say("accounted", missing.to_string());
+                }
+                _ => facts.say("accounted", "no: with nvidia-smi --accounting-mode=1, as root, the driver would count it"),
+            }
         }
     }
 }
@@ -297,7 +301,8 @@ fn job(world: &World<'_>, leader: ProcessKey) -> Option<Subject> {
     if let Some(whole) = whole {
         let user = whole.user.as_deref().unwrap_or("of several users");
         facts.say("owner", format!("{user}; {}", whole.relation));
-        facts.say("memory", format!("{} GiB of {} processes on {} cards", gib(whole.used()), whole.processes(), whole.on.len()));
+        let cards = if whole.on.len() == 1 { "1 card".to_owned() } else { format!("{} cards", whole.on.len()) };
+        facts.say("memory", format!("{} GiB of {} processes on {cards}", gib(whole.used()), whole.processes()));
         for (gpu, used) in &whole.on {
             let left = world.card(*gpu).and_then(|card| card.figures.free).filter(|_| world.past.is_none());
             let left = left.map_or_else(String::new, |left| format!("; {} GiB left there", gib(Some(left))));
@@ -320,8 +325,9 @@ fn job(world: &World<'_>, leader: ProcessKey) -> Option<Subject> {
             .peak
             .filter(|_| world.past.is_none())
             .map_or_else(String::new, |(_, peak)| format!(", peak {}", gib(Some(peak))));
-        let grew = world.grown(view.gpu()).and_then(|grown| Some((grown, grown.holder(holder)?)));
-        let grew = grew.map_or_else(String::new, |(grown, change)| format!(", {}", over_time(world, Some(grown), change)));
+        let grew =
+            world.grown(view.gpu()).and_then(|grown| grown.holder(holder)).filter(|change| change.unsigned_abs() >= 16 << 20);
+        let grew = grew.map_or_else(String::new, |change| format!(", {}", signed(change, world.glyphs.minus)));
         let ended = holder.gone_at.map_or_else(String::new, |gone| format!(", ended {}", world.time(gone)));
         let size = if holder.gone_at.is_some() && world.past.is_none() { String::new() } else { format!(": {} GiB", gib(used)) };
         let label = if at == 0 { "processes" } else { "" };
@@ -336,7 +342,7 @@ fn job(world: &World<'_>, leader: ProcessKey) -> Option<Subject> {
         curves.extend(here.first().and_then(|(view, _)| curve(world, view, &holders)));
     }
     let slice = whole.map_or(Slice::of(first.relation()), |whole| Slice::of(whole.relation));
-    Some(Subject { title: format!("job {} ({})", job_name(job), leader.pid), slice, facts: facts.0, curves })
+    Some(Subject { title: format!("job {} ({})", job.title(), leader.pid), slice, facts: facts.0, curves })
 }
 
 /// The memory of processes on a card over time.

@@ -1,7 +1,7 @@
 //! What the dashboard costs: time to the first complete frame, CPU and memory, each beside its limit.
 //!
 //! The real binary runs in a pseudo terminal of 160x50 on the fake driver library (scenario `eight`: 8 cards, 48
-//! processes that all move a little). `cargo bench --bench cost`; `COST_SECONDS` sets how long CPU is measured (60).
+//! processes that all move a little), and in one of 80x24 on scenario `crowd` (512 processes on one card). `cargo bench --bench cost`; `COST_SECONDS` sets how long CPU is measured (60).
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -25,6 +25,13 @@ use vramscope::scenario::{Scenario, World};
 const ROWS: u16 = 50;
 const COLUMNS: u16 = 160;
 
+/// What a refresh of others costs with 512 processes on one card, in ms of CPU.
+const NVTOP: f64 = 5.2;
+const NVITOP: f64 = 138.0;
+
+/// Begins every frame: a synchronized update.
+const FRAME: &[u8] = b"\x1b[?2026h";
+
 /// A running dashboard and what it writes.
 struct Dashboard {
     child: Box<dyn portable_pty::Child + Send + Sync>,
@@ -41,8 +48,8 @@ struct StandIns {
 }
 
 impl StandIns {
-    fn start() -> Self {
-        let world = World::new(&Scenario::load("eight").unwrap()).unwrap();
+    fn start(scenario: &str) -> Self {
+        let world = World::new(&Scenario::load(scenario).unwrap()).unwrap();
         let (mut rows, mut children, mut map) = (Vec::new(), Vec::new(), String::new());
         for gpu in 0..8 {
             rows.clear();
@@ -67,9 +74,9 @@ impl Drop for StandIns {
     }
 }
 
-fn start(library: &std::path::Path, pids: &str, arguments: &[&str]) -> Dashboard {
+fn start(library: &std::path::Path, pids: &str, (cols, rows): (u16, u16), arguments: &[&str]) -> Dashboard {
     let pty = native_pty_system();
-    let pair = pty.openpty(PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 }).unwrap();
+    let pair = pty.openpty(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_vramscope"));
     command.env("TERM", "xterm-256color");
     command.env("LANG", "C.UTF-8");
@@ -129,6 +136,19 @@ impl Dashboard {
         line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
     }
 
+    /// Frames that came since the last call, or since the start.
+    fn frames(&self) -> usize {
+        let mut tail: Vec<u8> = Vec::new();
+        let mut count = 0;
+        while let Ok(bytes) = self.output.try_recv() {
+            tail.extend(bytes);
+            count += tail.windows(FRAME.len()).filter(|window| *window == FRAME).count();
+            // A beginning that is torn by the end of a read is seen with the next one.
+            tail.drain(..tail.len().saturating_sub(FRAME.len() - 1));
+        }
+        count
+    }
+
     fn stop(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -144,12 +164,12 @@ fn main() {
     let seconds: u64 = std::env::var("COST_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     let folder = tempfile::tempdir().unwrap();
     let library = fake_nvml::stage(folder.path(), "eight").unwrap();
-    let stand_ins = StandIns::start();
+    let stand_ins = StandIns::start("eight");
     let pids = stand_ins.map.as_str();
     println!("pty {COLUMNS}x{ROWS}, scenario eight ({} processes), {seconds} s", stand_ins.children.len());
     let mut firsts: Vec<f64> = (0..11)
         .map(|_| {
-            let dashboard = start(&library, pids, &[]);
+            let dashboard = start(&library, pids, (COLUMNS, ROWS), &[]);
             let first = dashboard.first_complete_frame();
             dashboard.stop();
             first.as_secs_f64() * 1e3
@@ -159,7 +179,7 @@ fn main() {
     print("first complete frame, median of 11", firsts[5], 50.0, "ms");
     print("first complete frame, slowest of 11", firsts[10], 50.0, "ms");
     for (name, arguments, limit) in [("default cadence", vec![], 1.5), ("--interval 1s", vec!["--interval", "1s"], 0.5)] {
-        let dashboard = start(&library, pids, &arguments);
+        let dashboard = start(&library, pids, (COLUMNS, ROWS), &arguments);
         dashboard.first_complete_frame();
         let (before, from) = (dashboard.cpu(), Instant::now());
         thread::sleep(Duration::from_secs(seconds));
@@ -168,4 +188,30 @@ fn main() {
         print(&format!("resident memory, {name}"), dashboard.rss(), 24.0, "MiB");
         dashboard.stop();
     }
+    drop(stand_ins);
+    crowd(folder.path(), seconds);
+}
+
+/// 512 processes on one card, on a small screen: the CPU time of a refresh beside that of others.
+fn crowd(folder: &std::path::Path, seconds: u64) {
+    let library = fake_nvml::stage(folder, "crowd").unwrap();
+    let stand_ins = StandIns::start("crowd");
+    let dashboard = start(&library, &stand_ins.map, (80, 24), &["--interval", "1s"]);
+    // Names and first lists are read once.
+    thread::sleep(Duration::from_secs(5));
+    dashboard.frames();
+    let (before, from) = (dashboard.cpu(), Instant::now());
+    thread::sleep(Duration::from_secs(seconds));
+    let used = dashboard.cpu().saturating_sub(before).as_secs_f64();
+    let frames = dashboard.frames();
+    println!("pty 80x24, scenario crowd ({} processes on one card), --interval 1s, {seconds} s", stand_ins.children.len());
+    println!(
+        "CPU per second {:.2} ms, {:.1} frames",
+        used * 1e3 / from.elapsed().as_secs_f64(),
+        frames as f64 / from.elapsed().as_secs_f64()
+    );
+    let each = used * 1e3 / frames.max(1) as f64;
+    print(&format!("CPU per frame of {frames}, beside nvtop's"), each, NVTOP, "ms");
+    print(&format!("CPU per frame of {frames}, beside nvitop's"), each, NVITOP, "ms");
+    dashboard.stop();
 }

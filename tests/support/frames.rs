@@ -8,7 +8,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
-use vramscope::domain::{Monitor, Snapshot, Timestamp};
+use vramscope::domain::{Monitor, Sample, SampleBody, Snapshot, Timestamp};
 use vramscope::scenario::{Stream, StreamOptions};
 use vramscope::tui::keymap::Key;
 use vramscope::tui::{App, DashboardOptions, Effect, Msg};
@@ -17,15 +17,26 @@ use vramscope::tui::{App, DashboardOptions, Effect, Msg};
 pub struct Screen {
     pub app: App,
     monitor: Monitor,
-    stream: Peekable<Stream>,
+    stream: Peekable<Box<dyn Iterator<Item = Sample>>>,
     size: (u16, u16),
 }
 
 impl Screen {
     /// Before the first sample.
     pub fn new(scenario: &str, size: (u16, u16), options: DashboardOptions) -> Self {
-        let stream = Stream::new(super::scenario::world(scenario), StreamOptions::default()).peekable();
-        Self { app: App::new(options), monitor: Monitor::new(), stream, size }
+        Self::of(Stream::new(super::scenario::world(scenario), StreamOptions::default()), size, options)
+    }
+
+    /// A dashboard over samples in the order of their times.
+    pub fn of(samples: impl IntoIterator<Item = Sample> + 'static, size: (u16, u16), options: DashboardOptions) -> Self {
+        let stream: Box<dyn Iterator<Item = Sample>> = Box::new(samples.into_iter());
+        Self { app: App::new(options), monitor: Monitor::new(), stream: stream.peekable(), size }
+    }
+
+    /// What the dashboard puts into the stream comes back out of it.
+    pub fn tell(&mut self, body: SampleBody) {
+        self.monitor.ingest(&Sample { t: self.monitor.now(), body });
+        self.app.update(Msg::Snapshot(Arc::new(self.monitor.snapshot())));
     }
 
     /// Lets time go on to `seconds` after the stream's origin.
@@ -37,6 +48,11 @@ impl Screen {
         self.app.update(Msg::Snapshot(Arc::new(self.monitor.snapshot())));
         self.app.update(Msg::Tick(now));
         self
+    }
+
+    /// Gives the screen another size.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        self.size = (columns, rows);
     }
 
     /// The picture that the screen shows.

@@ -1,6 +1,6 @@
 //! A finding in its situation, with the questions that tips ask of it.
 
-use super::{Facts, Party};
+use super::{Facts, HEADROOM, Party};
 use crate::domain::{Anatomy, Bytes, Finding, FindingKind, Framework, Quantity, Relation, RiskLevel, Role};
 
 /// A finding and what is known around it.
@@ -28,8 +28,10 @@ pub struct Swing {
     pub bytes: Bytes,
     /// The share of it that is surely what a step computes: a periodic swing is, a single spike may be something else.
     pub sure: f64,
-    /// The subject of a sentence with "swing" or "spike" as its verb.
+    /// What it does, before the bytes: "its steps swing".
     pub words: &'static str,
+    /// What has to hold for the saving: "if a step does that, ", or nothing.
+    pub given: &'static str,
 }
 
 /// Less is noise: allocators take memory in blocks of 2 and 20 MiB.
@@ -39,7 +41,7 @@ const FILLED: f64 = 0.7;
 /// A card is tight when less than this share of it is left.
 const TIGHT: f64 = 0.1;
 /// Less than this share of a card is not worth a change while it is not tight.
-const WORTH: f64 = 0.05;
+const WORTH: f64 = 0.02;
 
 impl Proposal {
     /// With a range of bytes; none if that would be noise.
@@ -55,6 +57,13 @@ impl Proposal {
     /// The middle of the range.
     pub fn middle(&self) -> Option<u64> {
         self.saves.map(|(from, to)| from.0 / 2 + to.0 / 2)
+    }
+}
+
+impl Swing {
+    /// Seen to come and go with every step.
+    fn of_steps(bytes: Bytes) -> Self {
+        Self { bytes, sure: 0.8, words: "its steps swing", given: "" }
     }
 }
 
@@ -130,14 +139,23 @@ impl<'a> Case<'a> {
         self.own().filter(|process| process.workload.role == Role::Serving)
     }
 
-    /// Whether the process may use this framework: the command says so, or says of none.
-    pub fn may_be(&self, framework: Framework) -> bool {
-        self.facts.process.as_ref().is_some_and(|process| process.workload.framework.is_none_or(|known| known == framework))
+    /// What the named process uses, as far as its command or the finding tells.
+    pub fn framework(&self) -> Option<Framework> {
+        let told = || match self.finding.figure("program")? {
+            Quantity::Text(name) => name.parse().ok(),
+            _ => None,
+        };
+        self.facts.process.as_ref()?.workload.framework.or_else(told)
     }
 
-    /// Whether the command says that it uses this framework.
+    /// Whether the named process may use this framework: it is known to, or nothing is known of it.
+    pub fn may_be(&self, framework: Framework) -> bool {
+        self.framework().is_none_or(|known| known == framework)
+    }
+
+    /// Whether the named process is known to use this framework.
     pub fn uses(&self, framework: Framework) -> bool {
-        self.facts.process.as_ref().is_some_and(|process| process.workload.framework == Some(framework))
+        self.framework() == Some(framework)
     }
 
     /// "If this runs PyTorch, " where the command does not tell.
@@ -150,17 +168,21 @@ impl<'a> Case<'a> {
         self.facts.anatomy.unwrap_or_default()
     }
 
+    /// What is left on the device: at the peak, where the evidence tells, or now, whichever is less.
+    pub fn headroom(&self) -> Option<Bytes> {
+        [self.bytes(HEADROOM), self.facts.headroom].into_iter().flatten().min()
+    }
+
     /// Whether little is left on the device.
     pub fn tight(&self) -> bool {
         let scarce = |(headroom, total): (Bytes, Bytes)| (headroom.0 as f64) < total.0 as f64 * TIGHT;
-        self.facts.risk.is_some_and(|risk| risk >= RiskLevel::Watch)
-            || self.facts.headroom.zip(self.facts.total).is_some_and(scarce)
+        self.facts.risk.is_some_and(|risk| risk >= RiskLevel::Watch) || self.headroom().zip(self.facts.total).is_some_and(scarce)
     }
 
     /// Whether an allocation of the usual size fails soon: an engine that has the card to itself leaves little on purpose, and is
     /// not in need for that.
     pub fn squeezed(&self) -> bool {
-        self.facts.risk.is_some_and(RiskLevel::is_alarm) || self.facts.headroom.is_some_and(|headroom| headroom < Bytes::gib(1))
+        self.facts.risk.is_some_and(RiskLevel::is_alarm) || self.headroom().is_some_and(|headroom| headroom < Bytes::gib(1))
     }
 
     /// Whether so many bytes are worth a change: little is left on the card, or they are a good part of it.
@@ -187,17 +209,17 @@ impl<'a> Case<'a> {
         if self.states_fill() {
             return None;
         }
-        let of_anatomy = || self.anatomy().swing.map(|bytes| Swing { bytes, sure: 0.8, words: "its steps swing" });
+        let of_anatomy = || self.anatomy().swing.map(Swing::of_steps);
         match self.finding.kind {
-            FindingKind::Sawtooth if self.tight() => {
-                let seen = || Some(Swing { bytes: self.bytes(&["amplitude"])?, sure: 0.8, words: "its steps swing" });
-                of_anatomy().or_else(seen)
-            }
+            FindingKind::Sawtooth if self.tight() => of_anatomy().or_else(|| self.bytes(&["amplitude"]).map(Swing::of_steps)),
             FindingKind::Spike => {
-                let bytes = self.bytes(&["height"]).filter(|height| self.computes() && self.matters(*height))?;
-                Some(Swing { bytes, sure: 0.5, words: "it spikes by" })
+                let height = self.bytes(&["height"]).filter(|height| self.computes() && self.matters(*height))?;
+                // Where its steps are seen, what rises above them is something else.
+                let steps = self.bytes(&["swing"]).map(Swing::of_steps);
+                Some(steps.unwrap_or(Swing { bytes: height, sure: 0.5, words: "it spikes by", given: "if a step does that, " }))
             }
-            FindingKind::Oom | FindingKind::ProbableOom => of_anatomy(),
+            // Where growth made it fail, a smaller step would only have put that off.
+            FindingKind::Oom | FindingKind::ProbableOom if self.facts.cause.is_none() => of_anatomy(),
             _ => None,
         }
         .filter(|swing| swing.bytes >= LEAST)

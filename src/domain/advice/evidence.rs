@@ -5,20 +5,10 @@ use std::fmt;
 use super::Case;
 use crate::domain::{Bytes, FindingKind, Relation};
 
-/// By how much a series stands above its first level.
-pub const GROWN: &[&str] = &["grown", "rise"];
-/// By how much a phase raised the level.
-pub const RISE: &[&str] = &["rise", "per_step"];
-/// What each turn of a leak adds.
-pub const EACH: &[&str] = &["per_epoch", "per_step", "each", "rise"];
-/// What a newcomer, a pool or a pile holds.
-pub const HELD: &[&str] = &["held", "pool", "bytes"];
-/// What was left behind.
-pub const LEFT: &[&str] = &["bytes", "held"];
-/// The fullest card of a job.
-pub const HIGH: &[&str] = &["high"];
-/// Its emptiest card.
-pub const LOW: &[&str] = &["low"];
+/// What was left at the peak.
+pub const HEADROOM: &[&str] = &["headroom", "spare"];
+/// What a newcomer or a pool holds, and what was left behind.
+pub const SIZE: &[&str] = &["size"];
 
 /// Growth that does not end: what it has taken, and what it will have taken when the card is full.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,9 +27,11 @@ impl Leak {
         if !case.is(&[FindingKind::LeakStep, FindingKind::LeakEpoch]) {
             return None;
         }
-        let grown = case.bytes(GROWN)?;
-        let headroom = case.facts.headroom.unwrap_or_default();
-        Some(Self { grown, at_full: grown.saturating_add(headroom), rate: case.rate("rate").filter(|rate| *rate > 0.0) })
+        let grown = case.bytes(&["grown"])?;
+        // What is over takes no more.
+        let room = case.bytes(HEADROOM).or(case.facts.headroom).filter(|_| case.finding.to.is_none());
+        let at_full = grown.saturating_add(room.unwrap_or_default());
+        Some(Self { grown, at_full, rate: case.rate("rate").filter(|rate| *rate > 0.0) })
     }
 
     /// What its end gives back, now and when the card would be full.
@@ -77,13 +69,13 @@ pub fn states(case: &Case) -> Option<Bytes> {
 /// By how much irregular highs of a training process of mine have raised its level, where that matters.
 pub fn highs(case: &Case) -> Option<Bytes> {
     case.trainer().filter(|_| case.is(&[FindingKind::Staircase]))?;
-    case.bytes(GROWN).filter(|grown| case.matters(*grown))
+    case.bytes(&["grown"]).filter(|grown| case.matters(*grown))
 }
 
 /// By how much an evaluation of mine raised the level, where that matters.
 pub fn evaluation(case: &Case) -> Option<Bytes> {
     case.trainer().filter(|_| case.is(&[FindingKind::EvalJump]))?;
-    case.bytes(RISE).filter(|rise| case.matters(*rise))
+    case.bytes(&["rise"]).filter(|rise| case.matters(*rise))
 }
 
 /// What a pool of mine holds while someone else on the card needs room; none where nobody does.
@@ -91,12 +83,19 @@ pub fn pool_in_the_way(case: &Case) -> Option<Bytes> {
     let process = case.own().filter(|_| case.is(&[FindingKind::Preallocated]) && case.tight())?;
     // Displays and daemons are no newcomers.
     let waits = case.facts.others.iter().any(|other| !other.kin && other.relation != Relation::System);
-    case.bytes(HELD).or(process.used).filter(|_| waits)
+    case.bytes(SIZE).or(process.used).filter(|_| waits)
 }
 
-/// What piled-up contexts hold, and how many they are.
+/// What piled-up contexts of mine hold, and how many they are.
 pub fn pile(case: &Case) -> Option<(Bytes, u64)> {
-    let count = case.count("count").filter(|count| *count > 0)?;
-    let held = case.bytes(HELD).or_else(|| Some(Bytes(case.bytes(&["each"])?.0.saturating_mul(count))))?;
+    let name = match case.finding.kind {
+        FindingKind::ContextPileup => "contexts",
+        FindingKind::Rank0Pileup => "ranks",
+        _ => return None,
+    };
+    let count = case.count(name).filter(|count| *count > 0)?;
+    // No process is named where several are meant: so many of mine have to be there.
+    let mine = case.own().is_some() || case.mine().count() as u64 >= count;
+    let held = case.bytes(&["total"]).filter(|_| mine)?;
     Some((held, count))
 }

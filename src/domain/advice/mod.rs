@@ -9,21 +9,53 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 pub use case::{Case, Proposal, Swing, range, share};
-pub use evidence::{EACH, HELD, HIGH, LEFT, LOW, Leak, RISE, evaluation, highs, pile, pool_in_the_way, states};
+pub use evidence::{HEADROOM, Leak, SIZE, evaluation, highs, pile, pool_in_the_way, states};
 pub use facts::{Facts, Party};
 
 use super::tips::{TIPS, Tip};
-use super::{Advice, Finding};
+use super::{Advice, Finding, FindingKind, Quantity};
 
 /// No finding gets more pieces of advice than this: who has read five does not read a sixth.
 pub const MOST: usize = 5;
+
+/// A finding as it stood when the card was full: growth has taken by then what was left when it was said last.
+fn at_failure(finding: &Finding) -> Finding {
+    let mut failed = Finding { to: Some(finding.to.unwrap_or(finding.t)), ..finding.clone() };
+    let left = finding.bytes("headroom").filter(|_| finding.to.is_none()).unwrap_or_default();
+    for (name, quantity) in &mut failed.evidence {
+        if let ("grown", Quantity::Bytes(grown)) = (&**name, quantity) {
+            *grown = grown.saturating_add(left);
+        }
+    }
+    failed
+}
+
+/// What nothing has to be done about once it is over. Other findings are told of when they end, or come again in the next run.
+const LASTING: &[FindingKind] = &[
+    FindingKind::ForeignArrival,
+    FindingKind::Preallocated,
+    FindingKind::ContextPileup,
+    FindingKind::Rank0Pileup,
+    FindingKind::Imbalance,
+    FindingKind::Orphan,
+    FindingKind::Unattributed,
+    FindingKind::Stall,
+    FindingKind::Lost,
+];
 
 /// What to do about a finding, most bytes per effort first; nothing where nothing known calls for a tip.
 ///
 /// Where the bytes can't be told, a tip comes after those that name theirs, in the order of the catalogue.
 pub fn advise(finding: &Finding, facts: &Facts) -> Arc<[Advice]> {
-    let case = Case { finding, facts };
-    let mut proposed: Vec<(&Tip, Proposal)> = TIPS.iter().filter_map(|tip| Some((tip, (tip.applies?)(&case)?))).collect();
+    if finding.to.is_some() && LASTING.contains(&finding.kind) {
+        return Arc::from([]);
+    }
+    let own = Case { finding, facts };
+    // What made a process fail is what to change.
+    let cause = facts.cause.as_deref().filter(|_| own.is(&[FindingKind::Oom, FindingKind::ProbableOom])).map(at_failure);
+    let cause = cause.as_ref().map(|finding| Case { finding, facts });
+    let propose = |tip: &Tip| tip.applies.and_then(|applies| applies(&own).or_else(|| applies(cause.as_ref()?)));
+    let mut proposed: Vec<(&Tip, Proposal)> = TIPS.iter().filter_map(|tip| Some((tip, propose(tip)?))).collect();
     proposed.sort_by_key(|(tip, proposal)| Reverse(proposal.middle().map(|bytes| bytes / tip.effort.weight())));
     proposed
         .into_iter()
@@ -40,6 +72,7 @@ mod tests {
     use strum::IntoEnumIterator;
 
     use super::*;
+    use crate::domain::fixture::{GPU, Stream};
     use crate::domain::{
         Anatomy, Bytes, Certainty, FindingKind, Framework, Gpu, MemoryKind, Period, Pid, Quantity, Relation, RiskLevel, Role,
         Timestamp, Workload,
@@ -71,7 +104,7 @@ mod tests {
 
     fn party(pid: u32, relation: Relation, used: u64, workload: Workload) -> Party {
         let user = (relation == Relation::Foreign).then(|| Arc::from("user2"));
-        Party { pid: Pid(pid), relation, user, workload, used: Some(gib(used)), seen: Some(Period::secs(3600)), kin: false }
+        Party { pid: Pid(pid), relation, user, workload, used: Some(gib(used)), age: Some(Period::secs(3600)), kin: false }
     }
 
     fn training() -> Workload {
@@ -199,7 +232,7 @@ mod tests {
             ),
             (
                 "a leak once an epoch",
-                finding(K::LeakEpoch, &[("grown", bytes(50)), ("per_epoch", bytes(10))]),
+                finding(K::LeakEpoch, &[("step", bytes(10)), ("grown", bytes(50))]),
                 Facts { headroom: None, risk: None, ..calm() },
                 &[
                     ("detach_logged_tensors", Some((50, 50))),
@@ -245,7 +278,7 @@ mod tests {
             ),
             (
                 "a newcomer beside mine, with another card free",
-                finding(K::ForeignArrival, &[("held", bytes(120))]),
+                finding(K::ForeignArrival, &[("size", bytes(120))]),
                 Facts {
                     process: Some(newcomer.clone()),
                     others: vec![party(4242, Relation::Mine, 400, training())],
@@ -257,31 +290,31 @@ mod tests {
             ),
             (
                 "a newcomer on a card that I don't use",
-                finding(K::ForeignArrival, &[("held", bytes(120))]),
+                finding(K::ForeignArrival, &[("size", bytes(120))]),
                 Facts { process: Some(newcomer.clone()), roomiest: Some((Gpu(3), gib(780))), ..calm() },
                 &[],
             ),
             (
                 "a pool that is in nobody's way",
-                finding(K::Preallocated, &[("held", bytes(720))]),
+                finding(K::Preallocated, &[("size", bytes(720))]),
                 run(full(), serves(Framework::Vllm)),
                 &[],
             ),
             (
                 "a pool of vLLM in a newcomer's way",
-                finding(K::Preallocated, &[("held", bytes(720))]),
+                finding(K::Preallocated, &[("size", bytes(720))]),
                 beside(run(full(), serves(Framework::Vllm)), newcomer.clone()),
                 &[("lower_gpu_memory_utilization", Some((40, 40)))],
             ),
             (
                 "a pool of JAX in a newcomer's way",
-                finding(K::Preallocated, &[("held", bytes(600))]),
+                finding(K::Preallocated, &[("size", bytes(600))]),
                 beside(run(full(), Workload { framework: Some(Framework::Jax), role: Role::Training }), newcomer.clone()),
                 &[("preallocate_fraction", Some((200, 200))), ("preallocate_off", None)],
             ),
             (
                 "a stranger's pool in my way",
-                finding(K::Preallocated, &[("held", bytes(600))]),
+                finding(K::Preallocated, &[("size", bytes(600))]),
                 Facts {
                     process: Some(party(777, Relation::Foreign, 600, serves(Framework::Vllm))),
                     others: vec![party(4242, Relation::Mine, 150, training())],
@@ -303,33 +336,75 @@ mod tests {
             ),
             (
                 "an orphan",
-                finding(K::Orphan, &[("bytes", bytes(90))]),
+                finding(K::Orphan, &[("size", bytes(90)), ("holders", Quantity::Count(0))]),
                 Facts { process: None, ..calm() },
                 &[("clean_orphan", Some((0, 90)))],
             ),
             (
                 "memory that a Grace system keeps",
-                finding(K::Unattributed, &[("bytes", bytes(90))]),
+                finding(K::Unattributed, &[("size", bytes(90))]),
                 Facts { process: None, memory: MemoryKind::Numa, ..calm() },
                 &[],
             ),
             (
                 "workers with contexts",
-                finding(K::ContextPileup, &[("count", Quantity::Count(24)), ("each", Quantity::Bytes(Bytes::mib(520)))]),
+                finding(K::ContextPileup, &[("contexts", Quantity::Count(24)), ("total", Quantity::Bytes(Bytes::mib(24 * 520)))]),
                 calm(),
                 &[("workers_without_cuda", Some((110, 122)))],
             ),
             (
                 "ranks on the first card",
-                finding(K::Rank0Pileup, &[("count", Quantity::Count(7)), ("each", Quantity::Bytes(Bytes::mib(600)))]),
-                calm(),
-                &[("set_device_per_rank", Some((37, 41))), ("load_on_cpu", None)],
+                finding(K::Rank0Pileup, &[("ranks", Quantity::Count(2)), ("total", Quantity::Bytes(Bytes::mib(1200)))]),
+                Facts { process: None, others: (0..3).map(|pid| party(pid, Relation::Mine, 6, training())).collect(), ..calm() },
+                &[("set_device_per_rank", Some((11, 12))), ("load_on_cpu", None)],
             ),
             (
                 "cards filled unevenly",
-                finding(K::Imbalance, &[("high", bytes(700)), ("low", bytes(300))]),
+                finding(K::Imbalance, &[("most", bytes(700)), ("least", bytes(300))]),
                 calm(),
                 &[("balance_devices", Some((100, 200)))],
+            ),
+            (
+                "ranks of someone else on the first card",
+                finding(K::Rank0Pileup, &[("ranks", Quantity::Count(2)), ("total", Quantity::Bytes(Bytes::mib(1200)))]),
+                Facts {
+                    process: None,
+                    others: (0..3).map(|pid| party(pid, Relation::Foreign, 6, training())).collect(),
+                    ..calm()
+                },
+                &[],
+            ),
+            (
+                "children that a trainer left behind",
+                finding(K::Orphan, &[("size", bytes(90)), ("holders", Quantity::Count(3))]),
+                Facts { process: None, ..calm() },
+                &[("clean_orphan", Some((90, 90)))],
+            ),
+            (
+                "an orphan that is gone",
+                Finding { to: Some(Timestamp::secs(99)), ..finding(K::Orphan, &[("size", bytes(90))]) },
+                Facts { process: None, ..calm() },
+                &[],
+            ),
+            (
+                "a spike above steps that swing",
+                finding(K::Spike, &[("height", bytes(50)), ("spare", bytes(20)), ("swing", bytes(214))]),
+                calm(),
+                &[
+                    ("reduce_batch_accumulate", Some((86, 107))),
+                    ("gradient_checkpointing", Some((86, 171))),
+                    ("mixed_precision", Some((43, 96))),
+                    ("load_on_cpu", Some((0, 50))),
+                ],
+            ),
+            (
+                "a leak that ended",
+                Finding {
+                    to: Some(Timestamp::secs(99)),
+                    ..finding(K::LeakStep, &[("grown", bytes(50)), ("headroom", bytes(70))])
+                },
+                calm(),
+                &[("detach_logged_tensors", Some((50, 50))), ("del_and_gc", Some((50, 50))), ("memory_profiler", None)],
             ),
             (
                 "models that come and go",
@@ -357,6 +432,16 @@ mod tests {
                 ],
             ),
             (
+                "an OOM that a leak made",
+                finding(K::ProbableOom, &[("headroom", bytes(1))]),
+                Facts {
+                    cause: Some(Arc::new(finding(K::LeakStep, &[("grown", bytes(130)), ("headroom", bytes(90))]))),
+                    anatomy: anatomy(120, 0, 200),
+                    ..full()
+                },
+                &[("detach_logged_tensors", Some((220, 220))), ("del_and_gc", Some((220, 220))), ("memory_profiler", None)],
+            ),
+            (
                 "an OOM beside another rank of the same job",
                 finding(K::ProbableOom, &[]),
                 beside(full(), Party { kin: true, ..party(4243, Relation::Mine, 300, training()) }),
@@ -370,7 +455,7 @@ mod tests {
             ),
             (
                 "memory kept in a cache while a newcomer comes",
-                finding(K::ForeignArrival, &[("held", bytes(60))]),
+                finding(K::ForeignArrival, &[("size", bytes(60))]),
                 Facts { process: Some(newcomer.clone()), others: vec![party(4242, Relation::Mine, 600, training())], ..full() },
                 &[("free_other_process", Some((60, 60)))],
             ),
@@ -400,15 +485,27 @@ mod tests {
     }
 
     #[test]
+    fn a_snapshot_is_enough_for_advice() {
+        let mut stream = Stream::new(MemoryKind::Dedicated);
+        stream.process(4242, 111, 1000).holders(1_000, &[(4242, Some(40_000))]).memory(1_001, 40_600);
+        let facts = Facts::of(&stream.snapshot(), GPU, Some(Pid(4242))).expect("the card is there");
+        let advice = said(&finding(FindingKind::EvalJump, &[("rise", bytes(64))]), &facts);
+        assert!(advice.iter().any(|(tip, _)| tip == "inference_mode"), "{advice:?}");
+    }
+
+    #[test]
     fn a_reason_names_evidence_and_bytes() {
         let why = |finding: &Finding, facts: &Facts| advise(finding, facts)[0].why.to_string();
         let swing = finding(FindingKind::Sawtooth, &[("amplitude", bytes(214))]);
-        assert_eq!(why(&swing, &full()), "its steps swing 21.4 GiB: half the batch should lower the peak by 8.56 to 10.7 GiB");
+        assert_eq!(
+            why(&swing, &full()),
+            "its steps swing 21.4 GiB: half the batch should lower the peak of a step by 8.56 to 10.7 GiB"
+        );
         let leak = finding(FindingKind::LeakStep, &[("rate", Quantity::Rate(17_895_697.0)), ("grown", bytes(50))]);
         assert_eq!(
             why(&leak, &full()),
-            "it has grown by 5.00 GiB, 1.00 GiB a minute: a loss or an output that is kept with its graph is the usual cause, \
-             and its end gives back 5.00 GiB now, 8.00 GiB by the time the card is full"
+            "it has grown by 5.00 GiB, 1.00 GiB a minute: usually a loss or an output that is kept with its graph; \
+             that is 5.00 GiB now, 8.00 GiB by the time the card is full"
         );
         let eval = finding(FindingKind::EvalJump, &[("rise", bytes(64))]);
         let inference = advise(&eval, &calm()).iter().find(|advice| advice.tip == "inference_mode").cloned().expect("it applies");
@@ -420,21 +517,26 @@ mod tests {
         let sizes = [
             "height",
             "peak",
+            "swing",
             "amplitude",
             "rise",
             "before",
             "weights",
             "grown",
-            "per_step",
-            "per_epoch",
+            "step",
+            "size",
             "held",
-            "bytes",
+            "total",
             "each",
-            "high",
-            "low",
+            "most",
+            "least",
+            "headroom",
+            "spare",
         ];
         let mut all: Vec<(&'static str, Quantity)> = sizes.into_iter().map(|name| (name, bytes(200))).collect();
-        all.extend([("rate", Quantity::Rate(1e9)), ("count", Quantity::Count(8)), ("pool", bytes(700))]);
+        let counts = ["count", "contexts", "ranks", "holders"];
+        all.extend(counts.into_iter().map(|name| (name, Quantity::Count(2))));
+        all.push(("rate", Quantity::Rate(1e9)));
         all
     }
 

@@ -1,17 +1,20 @@
 //! One device or MIG instance, as the analyst follows it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::held::Held;
 use super::loading::Loading;
+use super::loose::{Loose, Pile};
 use super::mib;
+use super::phases::Phases;
 use super::risk::Judge;
-use super::shape::shape;
+use super::shape::{About, Growths, shape};
 use super::signal::{Scale, Signal};
 use super::trend::Trend;
 use crate::domain::{
-    Device, DeviceState, Holder, HostMemory, MemoryFigures, MemoryKind, Pid, Process, Reading, Risk, Shape, Timestamp, Usage,
+    Anatomy, Device, DeviceState, Holder, HostMemory, MemoryFigures, MemoryKind, Pid, Process, Reading, Risk, Shape, Timestamp,
+    Usage,
 };
 
 /// Holders of a device that are followed.
@@ -33,6 +36,18 @@ pub(crate) struct Card {
     /// Whether the last reading of memory was good.
     pub(crate) readable: bool,
     pub(crate) state: DeviceState,
+    /// Since when, and the call that does not return.
+    pub(crate) state_since: (f64, Option<&'static str>),
+    /// What no holder has.
+    pub(crate) loose: Loose,
+    /// Sum of the newest list, until memory is read after it.
+    awaiting: Option<f64>,
+    /// Many equal small holders.
+    pub(crate) pile: Option<Pile>,
+    /// Least and most load of the last 20 s.
+    pub(crate) load_range: Option<(f32, f32)>,
+    loads: VecDeque<(f64, f32)>,
+    pub(crate) phases: Phases,
     /// By pid; at most [`FOLLOWED`].
     pub(crate) held: Vec<Held>,
     /// Newest last.
@@ -44,6 +59,7 @@ pub(crate) struct Card {
     /// Percent, and when it was told.
     pub(crate) load: Option<(f64, f32)>,
     pub(crate) trend: Option<Trend>,
+    growths: Growths,
     pub(crate) loading: Loading,
     pub(crate) judge: Judge,
 }
@@ -59,12 +75,20 @@ impl Card {
             limit: None,
             readable: false,
             state: DeviceState::Ok,
+            state_since: (0.0, None),
+            loose: Loose::default(),
+            awaiting: None,
+            pile: None,
+            load_range: None,
+            loads: VecDeque::new(),
+            phases: Phases::default(),
             held: Vec::new(),
             gone: Vec::new(),
             listed: None,
             count: 0,
             load: None,
             trend: None,
+            growths: Growths::default(),
             loading: Loading::default(),
             judge: Judge::new(device.gpu),
         };
@@ -102,6 +126,9 @@ impl Card {
             self.scale = Scale::of(total);
         }
         self.readable = true;
+        if let Some(sum) = self.awaiting.take() {
+            self.loose.push(t.as_secs_f64(), (used - sum).max(0.0));
+        }
         if !self.unified() {
             self.limit = Some(used + free.min(total));
         }
@@ -190,8 +217,10 @@ impl Card {
                 held.push(at, *used, &self.scale);
             }
         }
+        let sum: Option<f64> = sizes.values().map(|(used, _)| *used).sum();
+        self.awaiting = sum;
+        self.pile = Pile::of(at, &sizes, people, self.pile);
         if self.unified() && self.device.total.is_err() {
-            let sum: Option<f64> = sizes.values().map(|(used, _)| *used).sum();
             return sum.is_some_and(|sum| self.signal.push(at, sum, &self.scale)) && self.pressure.last().is_none();
         }
         false
@@ -199,7 +228,14 @@ impl Card {
 
     pub(crate) fn usage(&mut self, t: Timestamp, usage: &Usage) {
         if let Ok(load) = usage.utilization {
-            self.load = Some((t.as_secs_f64(), load));
+            let now = t.as_secs_f64();
+            self.load = Some((now, load));
+            self.loads.push_back((now, load));
+            while self.loads.front().is_some_and(|(at, _)| now - at > 20.0) || self.loads.len() > 64 {
+                self.loads.pop_front();
+            }
+            let loads = self.loads.iter().map(|(_, load)| (*load, *load));
+            self.load_range = loads.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         }
         for held in &mut self.held {
             held.busy = usage.processes.iter().find(|of| of.pid == held.pid).and_then(|of| of.gpu.as_ref().ok().copied());
@@ -211,8 +247,9 @@ impl Card {
         self.load.is_some_and(|(t, load)| now - t < 5.0 && load >= 30.0)
     }
 
-    pub(crate) fn state(&mut self, state: DeviceState) {
+    pub(crate) fn state(&mut self, t: f64, state: DeviceState, call: Option<&'static str>, since: f64) {
         self.state = state;
+        self.state_since = (since.min(t), call);
         if state != DeviceState::Ok {
             self.gap();
         }
@@ -229,16 +266,39 @@ impl Card {
         self.held.binary_search_by_key(&pid, |held| held.pid).is_ok()
     }
 
+    pub(crate) fn held_mut(&mut self, pid: Pid) -> Option<&mut Held> {
+        self.held.binary_search_by_key(&pid, |held| held.pid).ok().and_then(|at| self.held.get_mut(at))
+    }
+
     pub(crate) fn held_by(&self, pid: Pid) -> Option<&Held> {
         self.held.binary_search_by_key(&pid, |held| held.pid).ok().and_then(|at| self.held.get(at))
     }
 
+    /// Who grew since a moment: the holder with the largest rise.
+    pub(crate) fn grower(&self, since: f64) -> Option<(Pid, f64)> {
+        let rises = self.held.iter().filter_map(|held| {
+            let before = if held.first > since { 0.0 } else { held.signal.high().at(since)? };
+            Some((held.pid, held.signal.ceiling() - before))
+        });
+        rises.filter(|(_, rise)| *rise > 0.0).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Where the memory of a process goes, as far as it was seen; none for one that was never listed.
+    pub(crate) fn anatomy(&self, pid: Pid) -> Option<Anatomy> {
+        self.held_by(pid).or_else(|| self.gone.iter().rev().find(|held| held.pid == pid)).map(|held| held.anatomy)
+    }
+
     /// About a second is complete.
-    pub(crate) fn beat(&mut self, _t: Timestamp) {
+    pub(crate) fn beat(&mut self) {
         let mut loading = std::mem::take(&mut self.loading);
         loading.beat(self);
         self.loading = loading;
         self.trend = Trend::of(self.filling(), self.loading.settled(), &self.scale);
+        let growing = self.trend.filter(|_| !self.loading.is_on());
+        self.growths.take(self.filling().last().map_or(0.0, |last| last.t), growing.as_ref());
+        let mut phases = std::mem::take(&mut self.phases);
+        phases.beat(self);
+        self.phases = phases;
     }
 
     /// Judges the risk at a reading; the new one where it is to be said.
@@ -254,13 +314,23 @@ impl Card {
     }
 
     pub(crate) fn shape(&self) -> Shape {
-        shape(&self.signal, self.trend.as_ref(), self.loading.is_on(), &self.scale)
+        let largest = self.held.iter().max_by(|a, b| a.used.unwrap_or(0.0).total_cmp(&b.used.unwrap_or(0.0)));
+        let about = About {
+            growths: &self.growths,
+            loading: self.loading.is_on(),
+            settled: self.loading.settled(),
+            pool: largest.is_some_and(Held::is_pool),
+        };
+        shape(&self.signal, about, &self.scale)
     }
 
     pub(crate) fn holder_shape(&self, pid: Pid) -> Shape {
         let gone = || self.gone.iter().rev().find(|held| held.pid == pid);
-        self.held_by(pid)
-            .or_else(gone)
-            .map_or(Shape::Unknown, |held| shape(&held.signal, held.trend.as_ref(), false, &self.scale))
+        self.held_by(pid).or_else(gone).map_or(Shape::Unknown, |held| {
+            // What grew before the card's load was over was that load.
+            let settled = if held.born_here { self.loading.settled().min(held.first + 240.0) } else { 0.0 };
+            let about = About { growths: &held.growths, loading: false, settled, pool: held.is_pool() };
+            shape(&held.signal, about, &self.scale)
+        })
     }
 }

@@ -49,6 +49,12 @@ impl High {
         self.points.last().copied()
     }
 
+    /// The newest record before a moment.
+    pub(crate) fn newest_before(&self, t: f64) -> Option<Point> {
+        let at = self.points.partition_point(|point| point.t < t);
+        self.points.get(at.checked_sub(1)?).copied()
+    }
+
     /// The time of the first point.
     pub(crate) fn since(&self) -> Option<f64> {
         self.points.first().map(|point| point.t)

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::shape::Growths;
 use super::signal::{Scale, Signal};
 use super::trend::Trend;
-use crate::domain::{Holder, HolderKind, Pid, Process};
+use crate::domain::detect::pool_program;
+use crate::domain::{Anatomy, Holder, HolderKind, Pid, Process};
 
 /// A process on a device.
 #[derive(Clone, Debug)]
@@ -16,6 +18,7 @@ pub(crate) struct Held {
     pub(crate) kind: HolderKind,
     pub(crate) signal: Signal,
     pub(crate) trend: Option<Trend>,
+    pub(crate) growths: Growths,
     /// When a list named it first.
     pub(crate) first: f64,
     /// It was not in the first list: its beginning was seen.
@@ -24,6 +27,10 @@ pub(crate) struct Held {
     pub(crate) gone: Option<f64>,
     /// Its newest size.
     pub(crate) used: Option<f64>,
+    /// What it held within its first two seconds: the context and libraries.
+    pub(crate) context: Option<f64>,
+    /// Its parts, as far as they were seen.
+    pub(crate) anatomy: Anatomy,
     /// Percent of the device's time that it used last.
     pub(crate) busy: Option<f32>,
 }
@@ -37,10 +44,13 @@ impl Held {
             kind: holder.kind,
             signal: Signal::default(),
             trend: None,
+            growths: Growths::default(),
             first: t,
             born_here,
             gone: None,
             used: None,
+            context: None,
+            anatomy: Anatomy::default(),
             busy: None,
         }
     }
@@ -48,14 +58,25 @@ impl Held {
     /// Takes a size; whether about a second is complete.
     pub(crate) fn push(&mut self, t: f64, used: Option<f64>, scale: &Scale) {
         self.used = used;
+        if self.born_here && t - self.first <= 2.0 {
+            // More than a context can be: it was listed too late to tell.
+            self.context = used.filter(|used| (100.0..=700.0).contains(used)).or(self.context);
+        }
         match used {
             Some(used) => {
                 if self.signal.push(t, used, scale) {
                     self.trend = Trend::of(&self.signal, 0.0, scale);
+                    self.growths.take(t, self.trend.as_ref());
                 }
             }
             None => self.signal.gap(),
         }
+    }
+
+    /// Whether it runs a program that is known to take a pool.
+    pub(crate) fn is_pool(&self) -> bool {
+        let command = self.process.as_ref().and_then(|process| process.command.as_deref().ok());
+        command.and_then(pool_program).is_some()
     }
 
     /// The script or program that it runs: `train.py`, `vllm`, `ollama`.
@@ -67,7 +88,7 @@ impl Held {
 
 /// The name that people use for a command: the script of an interpreter, the module of `-m`, else the program.
 pub(crate) fn short(command: &str) -> Option<String> {
-    let mut words = command.split_whitespace().filter(|word| !(word.contains('=') && !word.starts_with('-')));
+    let mut words = command.split_whitespace().filter(|word| !word.contains('=') || word.starts_with('-'));
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let first = words.next()?;
     let program = base(first);
@@ -80,7 +101,7 @@ pub(crate) fn short(command: &str) -> Option<String> {
     if let Some(module) = rest.iter().position(|word| *word == "-m").and_then(|at| rest.get(at + 1)) {
         return Some(module.split('.').next().unwrap_or(module).to_owned());
     }
-    let script = rest.iter().find(|word| word.ends_with(".py") || word.ends_with(".sh") || word.ends_with(".js"));
+    let script = rest.iter().find(|word| matches!(word.rsplit_once('.'), Some((_, "py" | "sh" | "js"))));
     Some(script.map_or(program, |word| base(word)))
 }
 

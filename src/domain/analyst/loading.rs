@@ -3,11 +3,13 @@
 use super::card::Card;
 
 /// A load that rests this long is over.
-const QUIET: f64 = 5.0;
+const QUIET: f64 = 4.0;
 /// A pause between two parts of one load.
 const PAUSE: f64 = 30.0;
 /// No load takes longer.
 const LONGEST: f64 = 240.0;
+/// Nor this long where no list bears it out.
+const UNLISTED: f64 = 45.0;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Phase {
@@ -38,8 +40,14 @@ pub(crate) struct Loading {
     at: Option<f64>,
     /// When a context-like jump was seen.
     arrival: f64,
+    /// Its size.
+    context: f64,
     /// The ceiling at the last look.
     top: f64,
+    /// The last look at which nothing was computed, and the level then.
+    idle: (f64, f64),
+    /// Somebody else computed when it began.
+    beside: bool,
 }
 
 impl Loading {
@@ -86,19 +94,22 @@ impl Loading {
                 let context = (150.0..=900.0).contains(&lift) && now - self.moved >= QUIET && now - self.moved < 1e6;
                 // Lists tell who is new. Without them a jump of the size of a context does, if it rests, and then a fast rise
                 // comes under little load.
-                let fast = lift > 0.01 * scale.total;
+                let fast = lift > (0.02 * scale.total).max(1.5 * self.context);
                 let rested = now - self.moved >= 1.5;
                 let arrived = self.arrival > 0.0 && now - self.arrival < 15.0 && fast && rested && !card.is_busy(now);
                 if context && card.listed.is_none() {
                     self.arrival = now;
+                    self.context = lift;
                 } else if rose {
                     self.arrival = 0.0;
                 }
-                let again = self.from > 0.0 && now - self.settled < PAUSE && lift > 0.1 * scale.total;
-                let fresh = newcomer && self.settled < self.newest(card);
+                let again = self.from > 0.0 && !card.is_busy(now) && now - self.settled < PAUSE && lift > 0.1 * scale.total;
+                let fresh = newcomer && self.settled < Self::newest(card);
                 if rose && (self.phase == Phase::Empty && step > 0.5 * scale.step || arrived || again || (fresh && step > 0.0)) {
                     self.phase = Phase::On;
                     (self.from, self.base) = (now, self.level);
+                    self.idle = (now, level);
+                    self.beside = card.is_busy(now);
                 }
                 if (level - self.level).abs() > scale.flat {
                     (self.level, self.moved) = (level, now);
@@ -111,11 +122,25 @@ impl Loading {
                 if rose {
                     (self.level, self.moved) = (level, now);
                 }
-                let fell = level < self.level - scale.turn;
-                if now - self.moved > QUIET || fell || now - self.from > LONGEST {
+                // It computes, or gives back what it took: the load is over. What it had come to by the last look is its end.
+                let gave_back = signal.turns().newest().next().filter(|(turn, peak)| *peak && turn.t > self.from);
+                // The device's load tells only where nobody computed before.
+                let newest = card.held.iter().filter(|held| held.born_here).max_by(|a, b| a.first.total_cmp(&b.first));
+                let own = newest.and_then(|held| held.busy).map(f64::from);
+                let whole = card.load.filter(|(t, _)| *t >= self.from + 1.0 && now - t < 2.0 && !self.beside);
+                let computes = own.or(whole.map(|(_, load)| f64::from(load))).is_some_and(|load| load >= 30.0);
+                if !computes {
+                    self.idle = (now, level);
+                }
+                // Most of it came, and now hardly more.
+                let before = signal.high().at(now - 6.0).unwrap_or(level);
+                let slowed = now - self.from > 12.0 && level - before < 0.03 * (level - self.base);
+                let longest = if card.listed.is_none() && self.base > empty { UNLISTED } else { LONGEST };
+                if now - self.moved > QUIET || slowed || gave_back.is_some() || computes || now - self.from > longest {
                     self.phase = Phase::Over;
-                    self.settled = if fell { now } else { self.moved };
-                    self.at = Some(self.level);
+                    self.settled = if computes { self.idle.0.max(self.from) } else { self.moved };
+                    let before = if computes { self.idle.1 } else { self.level };
+                    self.at = Some(gave_back.map_or(before, |(turn, _)| turn.v.min(before)));
                     self.level = level;
                 }
             }
@@ -124,7 +149,7 @@ impl Loading {
     }
 
     /// When the newest process came.
-    fn newest(&self, card: &Card) -> f64 {
+    fn newest(card: &Card) -> f64 {
         card.held.iter().filter(|held| held.born_here).map(|held| held.first).fold(0.0, f64::max)
     }
 }

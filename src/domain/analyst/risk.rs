@@ -52,6 +52,7 @@ pub(crate) struct Judge {
     /// The trend that the outlook is of.
     of: f64,
     request: f64,
+    sure_since: Option<f64>,
 }
 
 impl Run {
@@ -83,6 +84,11 @@ impl Judge {
         Self { gpu: gpu.0, ..Self::default() }
     }
 
+    /// Whether the growth may still end by itself.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.outlook.is_none_or(|outlook| outlook.doubtful)
+    }
+
     pub(crate) fn risk(&self) -> Option<&Arc<Risk>> {
         self.risk.as_ref()
     }
@@ -98,7 +104,7 @@ impl Judge {
         let beat = card.trend.map_or(-1.0, |trend| trend.at);
         let fresh = signal.last().is_some_and(|last| (last.t - at).abs() < 1e-9);
         let mut anew = false;
-        if beat != self.of || card.trend.is_none() {
+        if (beat - self.of).abs() > 1e-9 || card.trend.is_none() {
             self.of = beat;
             anew = true;
             self.request = request(card);
@@ -113,12 +119,20 @@ impl Judge {
         // A load that comes to its end is no alarm unless it asks for far more than there is.
         let newest = signal.jumps().next_back().filter(|jump| at - jump.t <= signal.interval().max(0.3));
         let rising = card.loading.is_on() && newest.is_some_and(|jump| jump.size > 2.0 * least);
-        let tight = self.request > 0.0 && least < self.request && (proven(card) || rising);
         let close = self.request > 0.0 && least < 2.0 * self.request;
         let outlook = self.outlook;
         let left = |of: fn(&Outlook) -> f64| outlook.map(|outlook| (of(&outlook) - at).max(0.0));
         let (mid, hi) = (left(|o| o.mid), left(|o| o.hi));
-        let sure = outlook.is_some_and(|outlook| !outlook.doubtful);
+        // A single look that is sure of itself is not enough.
+        let falls = signal.rhythm().is_none() && signal.level() < signal.ceiling() - card.scale.turn;
+        if falls || outlook.is_none_or(|outlook| outlook.doubtful) {
+            self.sure_since = None;
+        } else if self.sure_since.is_none() {
+            self.sure_since = Some(at);
+        }
+        let patience = card.trend.map_or(0.0, |trend| (0.04 * trend.window).min(8.0));
+        let sure = self.sure_since.is_some_and(|since| at - since >= patience);
+        let tight = self.request > 0.0 && least < self.request && ((sure && proven(card)) || rising);
         let rose = signal.jumps().next_back().is_some_and(|jump| at - jump.t <= ROSE);
         let watch = hi.is_some_and(|hi| hi < 3600.0) || (close && moving);
         let high = (sure && hi.is_some_and(|hi| hi < 300.0)) || (tight && moving);
@@ -186,10 +200,14 @@ fn outlook(card: &Card, trend: &Trend, limit: f64) -> Option<Outlook> {
     let part = trend.in_all / (trend.in_all + room.max(0.0));
     let age = trend.window;
     let urgent = passage.mid <= 8.0;
-    let doubtful = regrowth(card.filling(), trend, limit)
-        || captured(card, trend)
-        || (!urgent && part < 0.55 && trend.may_end_below(limit))
-        || (!urgent && part < 0.6 && age < 90.0)
+    // A burst of seconds is no growth yet, and nobody can act on a time that is known to a factor of eight.
+    let vague = trend.window < 9.0 || passage.hi > 8.0 * passage.lo;
+    let doubtful = vague
+        || regrowth(card.filling(), trend, limit)
+        || captured(card, trend, room)
+        || trend.slows_below(limit)
+        || (part < 0.62 && trend.may_end_below(limit))
+        || (!urgent && part < 0.62 && age < 90.0)
         || matches!(trend.course, Course::Steps { count: ..4, .. });
     Some(Outlook { lo: trend.at + passage.lo, mid: trend.at + passage.mid, hi: trend.at + passage.hi, doubtful })
 }
@@ -217,12 +235,14 @@ fn regrowth(signal: &Signal, trend: &Trend, limit: f64) -> bool {
 }
 
 /// Whether it may be the capture of graphs after a pool, or the warm-up of an allocator on a card that is nearly full.
-fn captured(card: &Card, trend: &Trend) -> bool {
+fn captured(card: &Card, trend: &Trend, room: f64) -> bool {
     let settled = card.loading.settled();
     card.loading.level().is_some_and(|level| level >= 0.75 * card.scale.total)
         && trend.since - settled < 45.0
         && trend.at - trend.since < 60.0
         && trend.at - settled < 100.0
+        && trend.in_all < 0.12 * card.scale.total
+        && trend.in_all < 6.0 * room
 }
 
 /// Whether the ceiling still rises.
@@ -257,15 +277,6 @@ fn request(card: &Card) -> f64 {
     sizes.get(rank.saturating_sub(1)).copied().unwrap_or_default().max(LEAST_REQUEST)
 }
 
-/// Who grew since a moment: the holder with the largest rise.
-fn grower(card: &Card, since: f64) -> Option<(Pid, f64)> {
-    let rises = card.held.iter().filter_map(|held| {
-        let before = if held.first > since { 0.0 } else { held.signal.high().at(since)? };
-        Some((held.pid, held.signal.ceiling() - before))
-    });
-    rises.filter(|(_, rise)| *rise > 0.0).max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
 /// One line: who, how fast, headroom, when, why.
 fn reason(
     card: &Card,
@@ -275,7 +286,8 @@ fn reason(
     people: &BTreeMap<Pid, Arc<Process>>,
 ) -> Arc<str> {
     let signal = card.filling();
-    let left = size(headroom);
+    // What comes back within every cycle is no room for growth.
+    let left = size(card.limit.map_or(headroom, |limit| (limit - signal.ceiling()).min(headroom)));
     let Some(trend) = card.trend.as_ref().filter(|_| level > RiskLevel::Ok || full_in.is_some()) else {
         if level > RiskLevel::Ok {
             return format!("{left} left, rises of late as large as {}", size(request(card))).into();
@@ -288,7 +300,7 @@ fn reason(
         }
         return Arc::from("");
     };
-    let who = match grower(card, trend.since).and_then(|(pid, _)| card.held_by(pid)) {
+    let who = match card.grower(trend.since).and_then(|(pid, _)| card.held_by(pid)) {
         Some(held) => {
             let relation = people.get(&held.pid).map(|process| process.relation);
             let whose = relation.map_or_else(String::new, |relation| format!(", {relation}"));
@@ -306,4 +318,48 @@ fn reason(
         Course::Linear(_) => "leak at an even rate".to_owned(),
     };
     format!("{who} grows {}/s, {left} left{when}: {why}", size(trend.rate)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds one condition at a pace; the samples at which it was entered and left.
+    fn turns(hz: f64, holds: impl Fn(u32) -> bool) -> Vec<u32> {
+        let (mut run, mut was, mut turns) = (Run::default(), false, Vec::new());
+        for n in 0..1_000 {
+            let is = run.take(f64::from(n) / hz, holds(n));
+            if is != was {
+                turns.push(n);
+                was = is;
+            }
+        }
+        turns
+    }
+
+    #[test]
+    fn a_level_is_entered_at_the_third_sample_a_second_after_the_first_and_left_after_three_times_that() {
+        // At 1 Hz three samples take two seconds; at 50 Hz a second takes 51.
+        assert_eq!(turns(1.0, |n| n >= 10), [12]);
+        assert_eq!(turns(50.0, |n| n >= 10), [60]);
+        assert_eq!(turns(50.0, |n| (10..60).contains(&n)), [0_u32; 0], "50 samples are not yet a second");
+        assert_eq!(turns(1.0, |n| (10..20).contains(&n)), [12, 28]);
+        assert_eq!(turns(50.0, |n| (10..100).contains(&n)), [60, 250]);
+        assert_eq!(turns(1.0, |n| n < 10 || n % 8 == 0), [2], "eight without it are not enough to leave");
+    }
+
+    #[test]
+    fn a_time_that_moves_by_more_than_a_twentieth_is_told() {
+        let of = |lo, mid, hi| Some(FullIn { lo: Period::secs(lo), mid: Period::secs(mid), hi: Period::secs(hi) });
+        for (old, new, told) in [
+            (None, None, false),
+            (None, of(1, 2, 3), true),
+            (of(1, 2, 3), None, true),
+            (of(80, 100, 120), of(79, 97, 118), false),
+            (of(80, 100, 120), of(79, 94, 118), true),
+            (of(80, 100, 120), of(80, 100, 130), true),
+        ] {
+            assert_eq!(moved(old, new), told, "{old:?} {new:?}");
+        }
+    }
 }

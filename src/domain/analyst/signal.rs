@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::envelope::{High, Low};
-use super::turns::{Rhythm, Turns, median};
+use super::turns::{Rhythm, Turn, Turns};
 use super::{Jump, Point};
 
 /// Buckets of about a second that are kept: 3 KiB.
@@ -44,6 +44,29 @@ pub(crate) struct Step {
     pub(crate) after: f64,
 }
 
+/// A rise that stood for a while and was given back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pulse {
+    pub(crate) from: f64,
+    pub(crate) until: f64,
+    pub(crate) height: f64,
+}
+
+/// The rises of a ceiling, seen as stairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stairs {
+    pub(crate) from: f64,
+    /// From the first to the last.
+    pub(crate) span: f64,
+    /// Since the last.
+    pub(crate) rest: f64,
+    pub(crate) count: usize,
+    pub(crate) grown: f64,
+    pub(crate) largest: f64,
+    /// Neither equal nor at equal times.
+    pub(crate) uneven: bool,
+}
+
 /// A series.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signal {
@@ -57,6 +80,7 @@ pub(crate) struct Signal {
     low: Low,
     turns: Turns,
     rhythm: Option<Rhythm>,
+    last_rhythm: Option<Rhythm>,
     /// By how much and when the ceiling was raised.
     jumps: VecDeque<Jump>,
     /// The ceiling with the open bucket.
@@ -69,6 +93,12 @@ pub(crate) struct Signal {
     /// Rises that were given back: the last that matter for the next.
     humps: VecDeque<Hump>,
     peak: f64,
+    /// The largest rise of the ceiling ever.
+    largest: f64,
+    /// Seconds with a rhythm.
+    swung: f64,
+    /// When the ceiling was taken down last.
+    lowered: f64,
     /// Time for which the level stayed within a thousandth.
     flat_since: Point,
 }
@@ -84,6 +114,8 @@ pub(crate) struct Hump {
     pub(crate) from: f64,
     /// When the peak was reached.
     pub(crate) at: f64,
+    /// When the height was left.
+    pub(crate) left: f64,
     /// When it was seen to be given back.
     pub(crate) until: f64,
     /// All of it came back.
@@ -133,7 +165,9 @@ impl Signal {
         };
         let t = t.max(last.t);
         let pause = t - last.t;
-        self.interval = if self.interval == 0.0 { pause } else { self.interval + 0.1 * (pause - self.interval) };
+        // Unchanged values are told once a second only: the pace is that of the shortest pauses of late.
+        let nearer = if pause < self.interval { 0.3 } else { 0.01 };
+        self.interval = if self.interval == 0.0 { pause } else { self.interval + nearer * (pause - self.interval) };
         let here = Point { t, v };
         self.last = Some(here);
         self.turns.push(t, v, scale.turn);
@@ -141,7 +175,8 @@ impl Signal {
             if self.jumps.len() >= JUMPS {
                 self.jumps.pop_front();
             }
-            self.jumps.push_back(Jump { t, size: v - self.ceiling });
+            self.jumps.push_back(Jump { t, size: v - self.ceiling, from: self.ceiling });
+            self.largest = self.largest.max(v - self.ceiling);
             self.ceiling = v;
         }
         self.peak = self.peak.max(v);
@@ -177,6 +212,10 @@ impl Signal {
         let before = self.high.newest();
         let record = self.high.push(open.max);
         self.rhythm = self.turns.rhythm(t);
+        self.last_rhythm = self.rhythm.or(self.last_rhythm);
+        if self.rhythm.is_some_and(|rhythm| rhythm.cycles >= 3) {
+            self.swung += (t - open.since).clamp(0.0, 2.0).max(self.interval.min(2.0));
+        }
         self.climb(before.filter(|_| record), open.max, t, scale);
         let margin = (0.02 * scale.total).max(128.0);
         if open.max.v >= self.ceiling - margin {
@@ -208,10 +247,11 @@ impl Signal {
         push(&mut self.falls, Step { from: since, to: t, before: left, after: top.v });
         let base = from_level.min(top.v);
         let whole = left - floor >= 0.8 * (left - base);
-        push(&mut self.humps, Hump { peak: left, base, from, at, until: t, whole });
+        push(&mut self.humps, Hump { peak: left, base, from, at, left: since, until: t, whole });
         self.high.lower_to(top);
         self.ceiling = top.v;
         self.near = t;
+        self.lowered = t;
         self.climb = None;
         let gone = scale.step.min(left - top.v);
         self.steps.retain(|step| step.after < top.v + gone);
@@ -232,6 +272,26 @@ impl Signal {
         {
             push(&mut self.steps, climb);
         }
+    }
+
+    /// The largest rise of the ceiling ever.
+    pub(crate) fn largest_jump(&self) -> f64 {
+        self.largest
+    }
+
+    /// Seconds with a rhythm so far.
+    pub(crate) fn swung(&self) -> f64 {
+        self.swung
+    }
+
+    /// When the ceiling was taken down last.
+    pub(crate) fn lowered(&self) -> f64 {
+        self.lowered
+    }
+
+    /// When the series was near its ceiling last.
+    pub(crate) fn near(&self) -> f64 {
+        self.near
     }
 
     pub(crate) fn first(&self) -> Option<Point> {
@@ -277,6 +337,64 @@ impl Signal {
         self.rhythm
     }
 
+    /// The newest rhythm that there was, also if it stopped.
+    pub(crate) fn last_rhythm(&self) -> Rhythm {
+        self.last_rhythm.unwrap_or(Rhythm { period: 1.0, irregularity: 0.0, amplitude: 0.0, cycles: 0 })
+    }
+
+    /// Rises of a good part of the card that stood for a quarter of a minute and were given back, newest first.
+    pub(crate) fn pulses(&self, total: f64) -> Vec<Pulse> {
+        let turns: Vec<(Turn, bool)> = self.turns.newest().collect();
+        let pulses = turns.windows(3).filter_map(|three| match three {
+            [(after, false), (peak, true), (before, false)] => {
+                let height = peak.v - before.v.max(after.v);
+                Some(Pulse { from: before.until, until: peak.until, height }).filter(|_| peak.until - peak.t >= 15.0)
+            }
+            _ => None,
+        });
+        pulses.filter(|pulse| pulse.height >= 0.15 * total).collect()
+    }
+
+    /// The rises of the ceiling after a moment as stairs; none where there are too few.
+    pub(crate) fn stairs(&self, since: f64, least: f64) -> Option<Stairs> {
+        let points = self.high.after(since);
+        let (first, last) = (points.first()?, points.last()?);
+        // Rises within 3 s are one stair.
+        let mut stairs: Vec<Jump> = Vec::new();
+        let mut before = first.v;
+        for point in points.iter().skip(1) {
+            let rise = point.v - before;
+            before = point.v;
+            match stairs.last_mut() {
+                Some(stair) if point.t - stair.t < 3.0 => {
+                    stair.size += rise;
+                    stair.t = point.t;
+                }
+                _ => stairs.push(Jump { t: point.t, size: rise, from: point.v - rise }),
+            }
+        }
+        stairs.retain(|stair| stair.size >= 0.25 * least);
+        let count = stairs.len();
+        if count < 3 {
+            return None;
+        }
+        let spread = |values: &[f64]| {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt() / mean.max(1e-9)
+        };
+        let sizes: Vec<f64> = stairs.iter().map(|stair| stair.size).collect();
+        let gaps: Vec<f64> = stairs.windows(2).map(|pair| pair[1].t - pair[0].t).collect();
+        Some(Stairs {
+            from: first.t,
+            span: last.t - first.t,
+            rest: self.last.map_or(0.0, |now| now.t - last.t),
+            count,
+            grown: last.v - first.v,
+            largest: sizes.iter().copied().fold(0.0, f64::max),
+            uneven: spread(&sizes) > 0.4 && spread(&gaps) > 0.5,
+        })
+    }
+
     pub(crate) fn jumps(&self) -> impl DoubleEndedIterator<Item = &Jump> {
         self.jumps.iter()
     }
@@ -307,13 +425,6 @@ impl Signal {
     pub(crate) fn range_after(&self, t: f64) -> Option<(f64, f64)> {
         let seconds = self.seconds.iter().rev().take_while(|second| second.t > t);
         seconds.map(|second| (second.min, second.max)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-    }
-
-    /// The typical ceiling of a second between two moments.
-    pub(crate) fn usual_ceiling(&self, from: f64, to: f64) -> Option<f64> {
-        let mut tops: Vec<f64> =
-            self.seconds.iter().filter(|second| second.t > from && second.t <= to).map(|second| second.max).collect();
-        median(&mut tops)
     }
 
     /// The floor and the value at a moment of the last two minutes.

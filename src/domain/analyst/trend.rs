@@ -42,13 +42,17 @@ pub(crate) struct Trend {
     pub(crate) lumpiness: f64,
     /// How far the values are from the fit, as a part of the growth.
     pub(crate) misfit: f64,
-    /// MiB² per second: how unevenly it grows.
+    /// The time from rise to rise and from reading to reading: nothing is known more exactly.
+    lag: f64,
+    /// How unevenly it grows, in squared MiB per second.
     diffusion: f64,
     /// How the rise changes over the window, and over the longest one that is one thing.
     bend: Option<Bend>,
     pub(crate) wide: Option<Bend>,
     /// By how much it grew over that.
     pub(crate) in_all: f64,
+    /// Where it ends if it goes on slowing as it does over the window that shows it best.
+    slows_to: Option<f64>,
 }
 
 struct Candidate {
@@ -83,6 +87,7 @@ impl Trend {
         let mut window = (now - begun).min(LONGEST);
         let mut best: Option<Candidate> = None;
         let mut wide: Option<(Bend, f64)> = None;
+        let mut slow: Option<(Bend, f64, f64)> = None;
         while window >= shortest {
             let values = std::array::from_fn(|n| high.at(now - window + window * n as f64 / 12.0).unwrap_or_default());
             let (first, last) = (values.first().copied()?, values.last().copied()?);
@@ -102,12 +107,20 @@ impl Trend {
             if wide.is_none() && misfit <= allowed {
                 wide = bend.map(|bend| (bend, grown));
             }
+            // A parabola through a long window tells a slowing that a line through its end does not.
+            let slows = bend.filter(|bend| curve < 0.7 * line && bend.ratio.ln() < -2.0 * bend.doubt);
+            if let Some(bend) = slows.filter(|_| curve <= 0.1 && slow.is_none_or(|(_, _, least)| curve < least)) {
+                slow = Some((bend, fit.end().0, curve));
+            }
             if misfit <= allowed && best.as_ref().is_none_or(|best| misfit < 0.8 * best.misfit) {
                 best = Some(Candidate { window, values, fit, grown, misfit, curved, records });
             }
             window *= 0.82;
         }
-        let trend = best.map(|best| best.trend(signal, now, period, wide));
+        let trend = best.map(|best| {
+            let slow = slow.map(|(bend, end, _)| end + bend.to_come().unwrap_or(f64::INFINITY));
+            Self { slows_to: slow, ..best.trend(signal, now, period, wide) }
+        });
         if trend.is_some_and(|trend| trend.real) { trend } else { steps.or(trend) }
     }
 
@@ -119,25 +132,29 @@ impl Trend {
         let wander = passage_spread(room.max(1.0), self.rate, self.diffusion);
         // A hundredth for the fit itself; the longer the way compared with what was seen, the more may change.
         let way = room / self.grown.max(1.0);
-        let model = 0.012 + 0.5 * self.misfit * (way / (1.0 + way));
+        let model = 0.012
+            + 0.8 * self.misfit * (way / (1.0 + way))
+            + 0.4 / (self.records.max(1) as f64 * (1.0 + way)).max(4.0) * way.min(1.0);
+        let late = |mid: f64| 0.5 * self.lag / mid.max(0.1);
         let combine = |parts: &[f64]| parts.iter().map(|part| part * part).sum::<f64>().sqrt();
         match self.course {
             Course::Linear(line) => {
                 if self.rate <= 0.0 {
                     return None;
                 }
-                Some(around(room / self.rate, combine(&[line.doubt(), wander, model])))
+                let mid = room / self.rate;
+                Some(around(mid, 1.1 * combine(&[line.doubt(), wander, model, late(mid)])))
             }
             Course::Faster(fit) => {
                 let mid = fit.reach(room)? * step;
-                Some(around(mid, combine(&[wander, model, 0.03])))
+                Some(around(mid, 1.1 * combine(&[wander, model, 0.03, late(mid)])))
             }
             Course::Slower(bend) => {
                 let mid = bend.reach(room)? * third;
                 let linear = room / self.rate.max(1e-9);
                 // Where the end is near the limit, a small doubt of the ratio is a large one of the time.
                 let stretch = mid / linear.max(1e-9);
-                Some(around(mid, combine(&[wander, model, bend.doubt * stretch, 0.03])))
+                Some(around(mid, 1.1 * combine(&[wander, model, bend.doubt * stretch, 0.03, late(mid)])))
             }
             Course::Steps { height, period, last, spread, .. } => {
                 let steps = (room / height.max(1.0)).floor() + 1.0;
@@ -159,6 +176,16 @@ impl Trend {
             Course::Slower(bend) => bend.to_come().map(|more| self.end + more),
             _ => None,
         }
+    }
+
+    /// Whether the rate is undiminished, over the window and over all of the growth.
+    pub(crate) fn keeps_pace(&self) -> bool {
+        self.bend.iter().chain(&self.wide).all(|bend| bend.ratio > 0.75)
+    }
+
+    /// Whether it slows so that it ends below a level.
+    pub(crate) fn slows_below(&self, limit: f64) -> bool {
+        self.slows_to.is_some_and(|end| end < limit)
     }
 
     /// Whether it may still die away below a level, as far as the figures tell.
@@ -207,7 +234,10 @@ impl Candidate {
         let uneven = rises.enumerate().map(|(n, rise)| (rise - expected(n)).powi(2)).sum::<f64>() / 11.0;
         let gap = window / records.max(1) as f64;
         let rest = now - high.newest().map_or(0.0, |newest| newest.t);
-        let goes_on = rest <= (4.0 * gap).max(2.5 * period).max(2.5);
+        // A series that left its ceiling does not grow, whatever the mark still says.
+        let left = now - signal.near() > (4.0 * period).max(3.0 + 2.0 * signal.interval())
+            || now - signal.lowered() < 5.0 && signal.lowered() > 0.0;
+        let goes_on = rest <= (4.0 * gap).max(2.5 * period).max(2.5) && !left;
         let steady = bend.is_some_and(|bend| bend.ratio > 0.7);
         let borne_out = floor >= 0.3 || (late >= 8 && steady);
         Trend {
@@ -223,10 +253,12 @@ impl Candidate {
             floor,
             lumpiness,
             misfit,
+            lag: gap + signal.interval().max(0.2),
             diffusion: uneven / step,
             bend,
             wide: wide.map(|(bend, _)| bend),
             in_all: wide.map_or(grown, |(_, in_all)| in_all.max(grown)),
+            slows_to: None,
         }
     }
 }
@@ -267,14 +299,17 @@ fn equal_steps(signal: &Signal, now: f64, since: f64) -> Option<Trend> {
         end: signal.ceiling(),
         rate: mean / period,
         course: Course::Steps { height: mean, period, last: newest.from, count, spread },
-        real: !late,
+        real: !late
+            && now - signal.near() <= 3.0 + 2.0 * signal.interval() + signal.rhythm().map_or(0.0, |rhythm| 4.0 * rhythm.period),
         records: count,
         floor: 1.0,
         lumpiness: 1.0 / count as f64,
         misfit: 0.0,
+        lag: signal.interval(),
         diffusion: 0.0,
         bend: None,
         wide: None,
         in_all: newest.after - oldest.before,
+        slows_to: None,
     })
 }

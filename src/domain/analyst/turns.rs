@@ -14,6 +14,8 @@ pub(crate) struct Turn {
     pub(crate) until: f64,
     /// The level.
     pub(crate) v: f64,
+    /// The level when it was reached: a little more later makes it no later.
+    first: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,7 +55,7 @@ pub(crate) struct Rhythm {
 impl Turns {
     /// Takes a value.
     pub(crate) fn push(&mut self, t: f64, v: f64, threshold: f64) {
-        let here = Turn { t, until: t, v };
+        let here = Turn { t, until: t, v, first: v };
         let Some(mut extreme) = self.extreme else {
             self.extreme = Some(here);
             self.lowest = Some(here);
@@ -71,8 +73,8 @@ impl Turns {
                     self.way = Way::Down;
                     self.extreme = Some(here);
                 } else {
-                    self.extreme = Some(further(extreme, here, v > extreme.v));
-                    self.lowest = Some(further(lowest, here, v < lowest.v));
+                    self.extreme = Some(further(extreme, here, v > extreme.v, 0.3 * threshold));
+                    self.lowest = Some(further(lowest, here, v < lowest.v, 0.3 * threshold));
                 }
             }
             Way::Up if v <= extreme.v - threshold => {
@@ -86,8 +88,8 @@ impl Turns {
                 self.way = Way::Up;
                 self.extreme = Some(here);
             }
-            Way::Up => self.extreme = Some(further(extreme, here, v > extreme.v)),
-            Way::Down => self.extreme = Some(further(extreme, here, v < extreme.v)),
+            Way::Up => self.extreme = Some(further(extreme, here, v > extreme.v, 0.3 * threshold)),
+            Way::Down => self.extreme = Some(further(extreme, here, v < extreme.v, 0.3 * threshold)),
         }
     }
 
@@ -131,13 +133,13 @@ impl Turns {
     }
 }
 
-fn further(old: Turn, here: Turn, beyond: bool) -> Turn {
-    if beyond {
-        here
-    } else if (here.v - old.v).abs() < 1e-9 {
-        Turn { until: here.t, ..old }
-    } else {
-        old
+/// The extreme with one more value: a higher one takes its place, a near one prolongs it.
+fn further(old: Turn, here: Turn, beyond: bool, near: f64) -> Turn {
+    match (beyond, (here.v - old.v).abs() <= near) {
+        (true, _) if (here.v - old.first).abs() <= near => Turn { t: old.t, first: old.first, ..here },
+        (true, _) => here,
+        (false, true) => Turn { until: here.t, ..old },
+        (false, false) => old,
     }
 }
 

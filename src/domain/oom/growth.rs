@@ -302,11 +302,12 @@ mod tests {
     #[test]
     fn warm_up_levels_and_reserved_memory_are_no_leak() {
         for figures in [&[3.0, 8.0, 8.1, 8.1, 8.1, 8.1][..], &[3.0, 3.0, 3.0, 3.0, 3.0], &[3.0, 9.0, 4.0, 8.0, 3.0, 9.0]] {
-            let text: String = figures.iter().enumerate().map(|(n, gib)| format!("step {n} mem {gib:.2} GiB\n")).collect();
+            let lines: Vec<String> = figures.iter().enumerate().map(|(n, gib)| format!("step {n} mem {gib:.2} GiB\n")).collect();
+            let text = lines.concat();
             assert_eq!(trends(&text).rising, None, "{text}");
         }
-        let reserved: String = (0..8).map(|n| format!("step {n} reserved {}.0G\n", 10 + n)).collect();
-        assert_eq!(trends(&reserved).rising, None);
+        let reserved: Vec<String> = (0..8).map(|n| format!("step {n} reserved {}.0G\n", 10 + n)).collect();
+        assert_eq!(trends(&reserved.concat()).rising, None);
     }
 
     #[test]

@@ -490,7 +490,7 @@ mod tests {
         }
         scanner.push_bytes(MESSAGE.as_bytes());
         assert!(scanner.total - scanner.oldest() <= KEPT + BLOCK as u64);
-        let lines = filler.iter().filter(|byte| **byte == b'\n').count() as u64 * blocks + 1;
+        let lines = memchr::memchr_iter(b'\n', filler).count() as u64 * blocks + 1;
         let found = scanner.finish().explain();
         assert_eq!((found.kind, found.line), (Kind::DeviceOom, Some(lines)));
     }

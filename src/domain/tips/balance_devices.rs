@@ -1,7 +1,7 @@
 //! Spread the load over the cards.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, HIGH, LOW, Proposal, range, share};
+use crate::domain::advice::{Case, Proposal, range, share};
 use crate::domain::{FindingKind, Framework};
 
 /// The entry.
@@ -38,7 +38,7 @@ pub const TIP: Tip = Tip {
 
 fn applies(case: &Case) -> Option<Proposal> {
     case.own().filter(|_| case.is(&[FindingKind::Imbalance]))?;
-    let (high, low) = (case.bytes(HIGH)?, case.bytes(LOW)?);
+    let (high, low) = (case.bytes(&["most"])?, case.bytes(&["least"])?);
     let gap = high.saturating_sub(low);
     // Two cards meet halfway; with more of them the fullest gives more away.
     let (from, to) = (share(gap, 0.25), share(gap, 0.5));

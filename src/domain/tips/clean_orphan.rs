@@ -1,7 +1,7 @@
 //! Find and end what was left behind.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, LEFT, Proposal, range};
+use crate::domain::advice::{Case, Proposal, SIZE, range};
 use crate::domain::{Bytes, FindingKind, MemoryKind};
 
 /// The entry.
@@ -33,17 +33,17 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    if !case.is(&[FindingKind::Orphan, FindingKind::Unattributed])
-        || case.facts.memory != MemoryKind::Dedicated
-        || case.facts.wddm
-    {
-        return None;
-    }
-    let held = case.bytes(LEFT)?;
-    let who = match (&case.facts.process, case.finding.kind) {
-        (Some(process), _) => format!("{} still holds {held}", Case::name(process)),
-        (None, FindingKind::Orphan) => format!("{held} stayed when its process went"),
-        (None, _) => format!("{held} is held by no process that can be seen"),
+    let sorted = case.facts.memory == MemoryKind::Dedicated && !case.facts.wddm;
+    let left = case.bytes(SIZE).filter(|_| sorted && case.is(&[FindingKind::Orphan, FindingKind::Unattributed]))?;
+    let what = match (case.finding.pid, case.count("holders")) {
+        // Listed children hold it: ended, they give back what they hold.
+        (Some(pid), Some(children)) if children > 0 && case.finding.kind == FindingKind::Orphan => {
+            let why = format!("pid {pid} went, and {children} of its children still hold {left}: ended, they give it back");
+            return Proposal::saving(left, left, why);
+        }
+        (Some(pid), _) if case.finding.kind == FindingKind::Orphan => format!("pid {pid} went, and {left} stayed"),
+        _ => format!("no process that can be seen holds {left}"),
     };
-    Proposal::saving(Bytes::ZERO, held, format!("{who}: ending what has the device open gives back {}", range(Bytes::ZERO, held)))
+    let back = range(Bytes::ZERO, left);
+    Proposal::saving(Bytes::ZERO, left, format!("{what}: ending what has the device open gives back {back}"))
 }

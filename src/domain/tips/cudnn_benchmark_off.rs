@@ -24,7 +24,7 @@ pub const TIP: Tip = Tip {
 fn applies(case: &Case) -> Option<Proposal> {
     let process = case.trainer().filter(|_| case.may_be(Framework::PyTorch) && case.is(&[FindingKind::Spike]))?;
     // It tries each shape when it first comes.
-    process.seen.filter(|seen| *seen <= EARLY)?;
+    process.age.filter(|age| *age <= EARLY)?;
     let height = case.bytes(&["height"])?;
     let why = format!(
         "it spikes by {height} soon after its start: if cuDNN tries algorithms there, without that it saves {}",

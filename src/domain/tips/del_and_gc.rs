@@ -21,7 +21,7 @@ pub const TIP: Tip = Tip {
             "torch.cuda.empty_cache() # only where another process or library needs it",
         ],
     }],
-    cost: "gc.collect() takes tens of milliseconds and more: once per epoch, not per step.",
+    cost: "gc.collect() halts the program for a moment: once an epoch, not every step.",
     not_when: &[
         "what grows is still referenced by a list, a metric or a hook: find it first",
         "inside the except block of an OOM: the exception holds the frames, leave the block first",
@@ -34,6 +34,6 @@ pub const TIP: Tip = Tip {
 fn applies(case: &Case) -> Option<Proposal> {
     case.trainer().filter(|_| case.may_be(Framework::PyTorch))?;
     let leak = Leak::of(case)?;
-    let why = format!("{leak}: names and cycles that outlive their step hold {}", leak.range());
+    let why = format!("{leak}: names and cycles that outlive their step may hold it; that is {}", leak.range());
     Proposal::saving(leak.grown, leak.at_full, why)
 }

@@ -31,9 +31,6 @@ fn applies(case: &Case) -> Option<Proposal> {
         return Proposal::saving(Bytes::ZERO, rise, why);
     }
     let leak = Leak::of(case)?;
-    let why = format!(
-        "{leak}: a loss or an output that is kept with its graph is the usual cause, and its end gives back {}",
-        leak.range()
-    );
+    let why = format!("{leak}: usually a loss or an output that is kept with its graph; that is {}", leak.range());
     Proposal::saving(leak.grown, leak.at_full, why)
 }

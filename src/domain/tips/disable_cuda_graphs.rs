@@ -1,7 +1,7 @@
 //! Capture fewer CUDA graphs.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, Proposal, RISE, range, share};
+use crate::domain::advice::{Case, Proposal, range, share};
 use crate::domain::{FindingKind, Framework};
 
 /// The entry.
@@ -31,7 +31,7 @@ pub const TIP: Tip = Tip {
 
 fn applies(case: &Case) -> Option<Proposal> {
     case.own().filter(|_| case.is(&[FindingKind::GraphCapture]) && case.squeezed())?;
-    let rise = case.bytes(RISE)?;
+    let rise = case.bytes(&["rise"])?;
     let from = share(rise, 0.5);
     let why = format!("captured graphs took {rise}, and little is left: fewer sizes give back {}", range(from, rise));
     Proposal::saving(from, rise, why)

@@ -36,10 +36,12 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
+    // What a process leaves that ends is no cache.
+    let ended = case.count("left").is_some_and(|left| left > 0);
     case.trainer().filter(|_| case.may_be(Framework::PyTorch))?;
     // It serves others, or the next phase of a full card; a cache with nobody waiting is no waste.
     let between = case.is(&[FindingKind::Release, FindingKind::EvalJump, FindingKind::ForeignArrival]);
-    let cached = case.anatomy().cached.filter(|_| between && case.tight())?;
+    let cached = case.anatomy().cached.filter(|_| between && !ended && case.tight())?;
     let from = share(cached, 0.5);
     let why = format!("{cached} is free but kept by its allocator: emptied between phases it gives back {}", range(from, cached));
     Proposal::saving(from, cached, why)

@@ -1,7 +1,7 @@
 //! Ask for the memory of another process.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, Proposal};
+use crate::domain::advice::{Case, Proposal, SIZE};
 use crate::domain::{FindingKind, Relation};
 
 /// The entry.
@@ -51,13 +51,12 @@ fn applies(case: &Case) -> Option<Proposal> {
         FindingKind::Staircase,
         FindingKind::ContextPileup,
         FindingKind::Preallocated,
-        FindingKind::Orphan,
     ];
     let squeezes = case.is(&grows) && case.tight();
     if !(newcomer || squeezes) {
         return None;
     }
-    let held = case.bytes(&["held"]).or(stranger.used)?;
+    let held = case.bytes(SIZE).or(stranger.used)?;
     let who = Case::name(stranger);
     Proposal::saving(held, held, format!("{who} holds {held} of the card that you use: ask its owner"))
 }

@@ -2,7 +2,7 @@
 
 use super::{Code, Effort, Side, Tip, Topic};
 use crate::domain::Framework;
-use crate::domain::advice::{Case, Proposal, range, share};
+use crate::domain::advice::{Case, Proposal, Swing, range, share};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -49,7 +49,8 @@ fn applies(case: &Case) -> Option<Proposal> {
     let swing = case.swing()?;
     // Nearly all activations go; what of the swing is logits, gradients and workspaces stays.
     let (from, to) = (share(swing.bytes, swing.sure / 2.0), share(swing.bytes, 0.8));
-    let (words, bytes) = (swing.words, swing.bytes);
-    let why = format!("{words} {bytes}: recomputing activations should save {}, unless it does so already", range(from, to));
+    let Swing { bytes, words, given, .. } = swing;
+    let why =
+        format!("{words} {bytes}: {given}recomputing activations should save {}, unless it does so already", range(from, to));
     Proposal::saving(from, to, why)
 }

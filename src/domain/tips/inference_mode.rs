@@ -1,7 +1,7 @@
 //! Evaluate under `inference_mode`.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, EACH, Proposal, evaluation, range, share};
+use crate::domain::advice::{Case, Proposal, evaluation, range, share};
 use crate::domain::{FindingKind, Framework};
 
 /// The entry.
@@ -39,13 +39,13 @@ fn applies(case: &Case) -> Option<Proposal> {
     case.trainer().filter(|_| case.may_be(Framework::PyTorch))?;
     let (what, rise) = match evaluation(case) {
         Some(rise) => ("evaluation added", rise),
-        None => ("each epoch adds", case.bytes(EACH).filter(|_| case.is(&[FindingKind::LeakEpoch]))?),
+        None => ("each epoch adds", case.bytes(&["step"]).filter(|_| case.is(&[FindingKind::LeakEpoch]))?),
     };
     let (from, to) = (share(rise, 0.5), rise);
+    let less = range(from, to);
     let why = format!(
-        "{what} {rise}: {}if an evaluation builds a graph, without it that is {} less",
-        case.if_pytorch(),
-        range(from, to)
+        "{what} {rise}: {}under inference_mode that should be {less} less, unless it is there already",
+        case.if_pytorch()
     );
     Proposal::saving(from, to, why)
 }

@@ -30,7 +30,7 @@ pub const TIP: Tip = Tip {
             lines: &[
                 "with torch.profiler.profile(profile_memory=True, with_stack=True) as prof:",
                 "    step()",
-                r#"print(prof.key_averages().table(sort_by="self_cuda_memory_usage"))"#,
+                r#"print(prof.key_averages().table(sort_by="self_device_memory_usage"))"#,
             ],
         },
         Code { of: "JAX", lines: &[r#"jax.profiler.save_device_memory_profile("memory.prof")"#] },

@@ -2,7 +2,7 @@
 
 use super::{Code, Effort, Side, Tip, Topic};
 use crate::domain::Framework;
-use crate::domain::advice::{Case, Proposal, range, share};
+use crate::domain::advice::{Case, Proposal, Swing, range, share};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -42,7 +42,7 @@ fn applies(case: &Case) -> Option<Proposal> {
     let swing = case.swing()?;
     // At most half, of what comes from matrix multiplications; the rest stays in 32 bits.
     let (from, to) = (share(swing.bytes, swing.sure / 4.0), share(swing.bytes, 0.45));
-    let (words, bytes) = (swing.words, swing.bytes);
-    let why = format!("{words} {bytes}: unless it already computes in 16 bits, autocast should save {}", range(from, to));
+    let Swing { bytes, words, given, .. } = swing;
+    let why = format!("{words} {bytes}: {given}unless it already computes in 16 bits, autocast should save {}", range(from, to));
     Proposal::saving(from, to, why)
 }

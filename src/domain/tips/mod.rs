@@ -197,6 +197,7 @@ mod tests {
         ("FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard"),
         ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF, which every release reads"),
         ("group_by_length=True", "train_sampling_strategy=\"group_by_length\" (transformers 5)"),
+        ("self_cuda_", "self_device_memory_usage, self_device_time_total (2.3)"),
         ("evaluation_strategy", "eval_strategy"),
     ];
 

@@ -38,7 +38,7 @@ fn applies(case: &Case) -> Option<Proposal> {
     };
     let (gpu, room) = case.facts.roomiest?;
     // What it can have where it is: what it holds, and what is left.
-    let here = case.facts.headroom?.saturating_add(mover.used?);
+    let here = case.headroom()?.saturating_add(mover.used?);
     let gain = room.saturating_sub(here);
     // Less than that is the noise of two readings, and no reason for a restart.
     if gain < Bytes::gib(1) {

@@ -1,7 +1,7 @@
 //! Halve the micro-batch and accumulate gradients.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, Proposal, evaluation, range, share};
+use crate::domain::advice::{Case, Proposal, Swing, evaluation, range, share};
 
 /// The entry.
 pub const TIP: Tip = Tip {
@@ -61,6 +61,7 @@ fn applies(case: &Case) -> Option<Proposal> {
     let swing = case.swing()?;
     // Half of what a step computes goes with half the batch; temporaries and gradients within the swing do not.
     let (from, to) = (share(swing.bytes, swing.sure / 2.0), share(swing.bytes, 0.5));
-    let why = format!("{} {}: half the batch should lower the peak by {}", swing.words, swing.bytes, range(from, to));
+    let Swing { bytes, words, given, .. } = swing;
+    let why = format!("{words} {bytes}: {given}half the batch should lower the peak of a step by {}", range(from, to));
     Proposal::saving(from, to, why)
 }

@@ -11,7 +11,7 @@ pub const TIP: Tip = Tip {
     topic: Topic::Sharing,
     sides: &[Side::Training],
     effort: Effort::Lines,
-    does: "Without it every rank also opens a context on the first card, 0.3 to 1 GiB each, and may load its \
+    does: "Without it every rank also opens a context on the first card, 400 to 1000 MiB each, and may load its \
            checkpoint there.",
     code: &[
         Code {
@@ -35,8 +35,7 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    case.own().filter(|_| case.is(&[FindingKind::Rank0Pileup]))?;
-    let (held, count) = pile(case)?;
+    let (held, count) = pile(case).filter(|_| case.is(&[FindingKind::Rank0Pileup]))?;
     let why = format!("{count} other ranks hold {held} on this card: bound to their own, they give back all of it");
     Proposal::saving(share(held, 0.9), held, why)
 }

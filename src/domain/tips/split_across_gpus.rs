@@ -18,11 +18,7 @@ pub const TIP: Tip = Tip {
         Code { of: "llama.cpp", lines: &["llama-server -m MODEL.gguf --tensor-split 1,1"] },
     ],
     cost: "Traffic between the cards for every token; without NVLink it is slow.",
-    not_when: &[
-        "there is one GPU",
-        "the model fits, and a batch or the KV cache does not: more cards still help, for more money than a \
-           smaller cache",
-    ],
+    not_when: &["there is one GPU", "the model fits, and the batch or the KV cache does not: making those smaller is cheaper"],
     frameworks: &[Framework::PyTorch, Framework::Vllm, Framework::Sglang, Framework::LlamaCpp],
     sources: &[
         "https://docs.vllm.ai/en/latest/configuration/conserving_memory.html",

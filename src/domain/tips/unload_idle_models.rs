@@ -1,7 +1,7 @@
 //! Unload idle models sooner.
 
 use super::{Code, Effort, Side, Tip, Topic};
-use crate::domain::advice::{Case, Proposal, range};
+use crate::domain::advice::{Case, Party, Proposal, range};
 use crate::domain::{Bytes, FindingKind, Framework};
 
 /// The entry.
@@ -24,14 +24,16 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    let process = case.own().filter(|_| case.is(&[FindingKind::Churn]) && case.tight())?;
-    if !matches!(process.workload.framework, Some(Framework::Ollama | Framework::LlamaCpp)) {
+    if !case.is(&[FindingKind::Churn]) || !case.tight() {
         return None;
     }
-    let held = process.used?;
+    let loads = |party: &&Party| matches!(party.workload.framework, Some(Framework::Ollama | Framework::LlamaCpp));
+    let party = case.mine().filter(loads).max_by_key(|party| party.used)?;
+    let (held, pid) = (party.used?, party.pid);
+    let back = range(Bytes::ZERO, held);
     Proposal::saving(
         Bytes::ZERO,
         held,
-        format!("it loads and unloads models, and holds {held} now: idle ones give back {}", range(Bytes::ZERO, held)),
+        format!("pid {pid} loads and unloads models, and holds {held} now: idle ones give back {back}"),
     )
 }

@@ -34,8 +34,7 @@ pub const TIP: Tip = Tip {
 };
 
 fn applies(case: &Case) -> Option<Proposal> {
-    case.own().filter(|_| case.is(&[FindingKind::ContextPileup]))?;
-    let (held, count) = pile(case)?;
+    let (held, count) = pile(case).filter(|_| case.is(&[FindingKind::ContextPileup]))?;
     let why = format!("{count} equal contexts hold {held}: workers that never touch the GPU hold nothing");
     Proposal::saving(share(held, 0.9), held, why)
 }

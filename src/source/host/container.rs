@@ -195,15 +195,12 @@ fn unescape(name: &str) -> String {
     while let Some((before, after)) = rest.split_once("\\x") {
         out.push_str(before);
         let code = after.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        rest = match code {
-            Some(code) => {
-                out.push(char::from(code));
-                after.get(2..).unwrap_or_default()
-            }
-            None => {
-                out.push_str("\\x");
-                after
-            }
+        rest = if let Some(code) = code {
+            out.push(char::from(code));
+            after.get(2..).unwrap_or_default()
+        } else {
+            out.push_str("\\x");
+            after
         };
     }
     out.push_str(rest);

@@ -1,5 +1,6 @@
 //! Where a process comes from and runs: read once for each process, off the threads that read the driver.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -16,6 +17,9 @@ const PATH: usize = 1024;
 const LONGEST: u64 = 1 << 20;
 /// Folders of logs that are looked through for the name of a pod.
 const MAX_LOGS: usize = 4096;
+
+/// Why what only the environment tells is missing.
+const UNREAD: Missing = Missing::Denied(Cow::Borrowed("another user's environment is not read"));
 
 /// What is read of a process beside its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,15 +122,20 @@ fn environment(root: &Root, pid: u32, process: &Process, mine: bool, variables: 
         Some(name) => Ok(Some(name.into())),
         None if variables.is_some() => Ok(None),
         None if mine => Err(Missing::Denied("its environment can't be read".into())),
-        None => Err(Missing::Denied("another user's environment is not read".into())),
+        None => Err(UNREAD),
     }
 }
 
 fn session(chain: &[Arc<Kin>], variables: Option<&Variables>) -> Reading<Option<Arc<str>>> {
-    let above = chain.iter().find_map(|kin| origin::session_of_parent(&kin.name, kin.command.as_deref().unwrap_or_default()));
-    // What the variables say is more exact, but they are inherited: a process that a session started long ago may have left it.
+    // What the variables say is more exact: the parents tell no more than that there is a multiplexer.
     let own = variables.and_then(Variables::session);
-    Ok(own.or(above).map(Into::into))
+    let above = || chain.iter().find_map(|kin| origin::session_of_parent(&kin.name, kin.command.as_deref().unwrap_or_default()));
+    // A process whose parents are gone may come from a session that only its variables would tell.
+    let parentless = chain.first().is_none_or(|kin| kin.key.pid == Pid(1));
+    match own.or_else(above) {
+        None if variables.is_none() && parentless => Err(UNREAD),
+        session => Ok(session.map(Into::into)),
+    }
 }
 
 /// Namespace and name of a pod: the node keeps the logs of its pods in folders that are called so.

@@ -11,13 +11,12 @@ use std::borrow::Cow;
 use super::nodes::Nodes;
 use super::procfs::{self, Stat};
 use super::root::Root;
+use crate::domain::owner::{self, FOREIGN_PID};
 use crate::domain::{Health, HolderKind, Missing, Timestamp};
 
 /// The inode of the initial PID namespace (`PROC_PID_INIT_INO` in the kernel's `proc_ns.h`).
 const INITIAL: u64 = 0xEFFF_FFFC;
 
-/// Why nothing is known of the driver's pid in another namespace.
-pub const FOREIGN: Missing = Missing::Unsupported(Cow::Borrowed("the driver's pid is of another PID namespace"));
 /// Why nothing is known of a pid that no process has here.
 pub const ABSENT: Missing = Missing::Unsupported(Cow::Borrowed("no such process in /proc here"));
 /// Why nothing is known of a process that `/proc` hides.
@@ -47,7 +46,7 @@ impl View {
     /// Why nothing is known of a pid.
     pub fn why(self) -> Missing {
         match self {
-            Self { initial: false, .. } => FOREIGN,
+            Self { initial: false, .. } => FOREIGN_PID,
             Self { hides: true, .. } => HIDDEN,
             _ => ABSENT,
         }
@@ -55,20 +54,16 @@ impl View {
 
     /// What to tell the user once a process is met of which nothing can be known.
     pub fn hint(self) -> Option<Health> {
-        let (what, why, fix) = match self {
-            Self { initial: false, .. } => (
-                "processes are shown without names",
-                "this is a PID namespace of its own (a container), and the driver numbers processes as the host does",
-                "start the container with `--pid=host` (in Kubernetes `hostPID: true`), or run vramscope on the host",
-            ),
-            Self { hides: true, .. } => (
-                "processes of other users are shown without names",
-                "/proc is mounted with hidepid",
-                "run vramscope as root, or ask to be in the group that /proc is mounted with (`gid=`)",
-            ),
-            _ => return None,
-        };
-        Some(Health::Problem { gpu: None, what: what.into(), why: why.into(), fix: fix.into() })
+        match self {
+            Self { initial: false, .. } => Some(owner::foreign_pids()),
+            Self { hides: true, .. } => Some(Health::Problem {
+                gpu: None,
+                what: "processes of other users are shown without names".into(),
+                why: "/proc is mounted with hidepid".into(),
+                fix: "run vramscope as root, or ask to be in the group that /proc is mounted with (`gid=`)".into(),
+            }),
+            _ => None,
+        }
     }
 }
 

@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::container::Container;
 use super::details;
 use super::kin::{Kin, Kinship};
-use super::namespace::{self, Claim, FOREIGN, View};
+use super::namespace::{self, Claim, View};
 use super::nodes::Nodes;
 use super::procfs::{self, Stat};
 use super::root::Root;
 use super::users::Users;
 use super::watch::Watch;
 use crate::domain::launcher::{self, Link};
-use crate::domain::owner::{Place, Subject};
+use crate::domain::owner::{FOREIGN_PID, Place, Subject};
 use crate::domain::{
     Bytes, Gpu, Health, HolderKind, Job, Missing, OpenHandle, Period, Pid, Process, ProcessKey, ProcessUsage, Reading, Relation,
     Timestamp, Wall,
@@ -108,6 +108,8 @@ pub struct Search {
     pub list: Reading<Arc<[OpenHandle]>>,
     /// How many could not be looked into.
     pub denied: u32,
+    /// Those found before that have ended.
+    pub ended: Vec<Pid>,
 }
 
 impl People {
@@ -204,8 +206,7 @@ impl People {
     pub fn usage(
         &self,
         pid: Pid,
-        gpu: Reading<f32>,
-        accounted: Reading<Bytes>,
+        (gpu, accounted): (&Reading<f32>, &Reading<Bytes>),
         minor: Option<u32>,
     ) -> (ProcessUsage, Vec<Arc<Process>>) {
         let now = self.clock.now();
@@ -263,7 +264,7 @@ impl People {
         let parted: Vec<(Pid, u64)> = self
             .lock()
             .iter()
-            .filter(|(_, entry)| entry.listed.is_empty())
+            .filter(|(_, entry)| entry.listed.is_empty() && entry.held)
             .filter_map(|(pid, entry)| Some((*pid, entry.process.key.start?)))
             .collect();
         let ended: Vec<Pid> =
@@ -350,9 +351,9 @@ impl People {
 
     /// Looks for processes that have a node open without standing in a list. `cards` are the numbers of nodes.
     pub fn search(&self, cards: &[(u32, Gpu)]) -> Search {
-        let nothing = |missing| Search { processes: Vec::new(), list: Err(missing), denied: 0 };
+        let nothing = |missing| Search { processes: Vec::new(), list: Err(missing), denied: 0, ended: Vec::new() };
         if !self.view.initial {
-            return nothing(FOREIGN);
+            return nothing(FOREIGN_PID);
         }
         let Some(found) = self.nodes.search() else { return nothing(Missing::Unsupported("there is no /proc".into())) };
         let (mut processes, mut list, mut open) = (Vec::new(), Vec::new(), Vec::new());
@@ -377,8 +378,16 @@ impl People {
             let gpus = cards.iter().filter(|(minor, _)| nodes.minors.contains(minor)).map(|(_, gpu)| *gpu).collect();
             list.push(OpenHandle { key: ProcessKey { pid, start: Some(stat.start) }, gpus, state: Ok(stat.state) });
         }
-        self.lock().retain(|pid, entry| entry.held || open.contains(pid));
-        Search { processes, list: Ok(list.into()), denied: found.denied }
+        let mut ended = Vec::new();
+        self.lock().retain(|pid, entry| {
+            let kept = entry.held || open.contains(pid);
+            if !kept {
+                ended.extend(entry.process.key.start.map(|start| (*pid, start)));
+            }
+            kept
+        });
+        let ended = ended.into_iter().filter(|(pid, start)| self.has_ended(*pid, *start)).map(|(pid, _)| pid).collect();
+        Search { processes, list: Ok(list.into()), denied: found.denied, ended }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Pid, Entry>> {
@@ -502,7 +511,7 @@ impl People {
         let chain = self.kinship.chain(&self.root, stat.ppid, stat.start, self.clock.now());
         let watched = self.watch.head(key, &chain);
         let link = Link { uid, name: &stat.name, command: command.as_deref().unwrap_or_default() };
-        let job = self.job(&link, &chain, watched);
+        let job = job_of(&link, &chain, watched);
         let command = command.unwrap_or_else(|| format!("[{}]", stat.name).into());
         let elsewhere = match &container {
             Some(container) => !container.rootless && self.home.as_ref() != Some(container),
@@ -528,20 +537,6 @@ impl People {
         (process, place)
     }
 
-    fn job(&self, link: &Link<'_>, chain: &[Arc<Kin>], watched: Option<&Kin>) -> Option<Arc<Job>> {
-        let (launcher, leader) = match watched {
-            // A watched tree is one job, whatever else starts jobs in it.
-            Some(head) => (launcher::name(&head.link()).unwrap_or(launcher::TREE), head),
-            None => {
-                let links: Vec<Link<'_>> = std::iter::once(*link).chain(chain.iter().map(|kin| kin.link())).collect();
-                let head = launcher::head(&links)?;
-                (head.launcher, &**chain.get(head.at.checked_sub(1)?)?)
-            }
-        };
-        let none = || Missing::Unsupported("it has no command line".into());
-        Some(Arc::new(Job { leader: leader.key, launcher: launcher.into(), command: leader.command.clone().ok_or_else(none) }))
-    }
-
     /// Those that turned out to be in a watched tree.
     fn rewatch(&self) -> Vec<Arc<Process>> {
         let now = self.clock.now();
@@ -558,7 +553,7 @@ impl People {
             if let Some(head) = self.watch.head(entry.process.key, &[]) {
                 let process = Arc::make_mut(&mut entry.process);
                 process.relation = Relation::Job;
-                process.job = self.job(&Link { uid: None, name: "", command: "" }, &[], Some(head));
+                process.job = job_of(&Link { uid: None, name: "", command: "" }, &[], Some(head));
                 changed.push(Arc::clone(&entry.process));
             }
         }
@@ -614,6 +609,20 @@ impl People {
     }
 }
 
+/// The job that a process is part of: the watched tree, or that of its launcher.
+fn job_of(link: &Link<'_>, chain: &[Arc<Kin>], watched: Option<&Kin>) -> Option<Arc<Job>> {
+    let (launcher, leader) = if let Some(head) = watched {
+        // A watched tree is one job, whatever else starts jobs in it.
+        (launcher::name(&head.link()).unwrap_or(launcher::TREE), head)
+    } else {
+        let links: Vec<Link<'_>> = std::iter::once(*link).chain(chain.iter().map(|kin| kin.link())).collect();
+        let head = launcher::head(&links)?;
+        (head.launcher, &**chain.get(head.at.checked_sub(1)?)?)
+    };
+    let none = || Missing::Unsupported("it has no command line".into());
+    Some(Arc::new(Job { leader: leader.key, launcher: launcher.into(), command: leader.command.clone().ok_or_else(none) }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -652,8 +661,8 @@ mod tests {
         assert!(people.meet(Pid(std::process::id()), on(1)).is_empty(), "known already");
         let strange = one(people.meet(Pid(4_194_305), on(0)));
         assert_eq!((strange.relation, strange.key.start), (Relation::Unknown, None));
-        let off = || Err(Missing::Unsupported("off".into()));
-        let (usage, _) = people.usage(Pid(4_194_305), Ok(3.0), off(), Some(0));
+        let off = Err(Missing::Unsupported("off".into()));
+        let (usage, _) = people.usage(Pid(4_194_305), (&Ok(3.0), &off), Some(0));
         assert_eq!((usage.gpu, usage.cpu.is_err(), usage.rss.is_err()), (Ok(3.0), true, true));
     }
 

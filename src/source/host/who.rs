@@ -118,7 +118,11 @@ impl WhoProbe {
         for process in search.processes {
             self.studio.send(done, SampleBody::Process(process));
         }
-        self.studio.send(done, SampleBody::Handles { list: search.list, denied: search.denied })
+        let listened = self.studio.send(done, SampleBody::Handles { list: search.list, denied: search.denied });
+        for pid in search.ended {
+            self.studio.send(done, SampleBody::Exit { pid, status: None });
+        }
+        listened
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use super::calls::Call;
 use super::card::Handle;
 use super::fault::Fault;
+use crate::domain::process::ACCOUNTING_OFF;
 use crate::domain::{Bytes, Missing, Period, Pid, Reading, Timestamp};
 use crate::sampler::Caller;
 
@@ -16,11 +17,6 @@ use nvml_wrapper_sys::bindings as sys;
 const AGAIN: Period = Period::secs(60);
 /// Accounts read in one turn, about once a second.
 const MOST: usize = 32;
-
-/// Why there is no account, and what that means for the sampled peak.
-pub const OFF: Missing = Missing::Unsupported(std::borrow::Cow::Borrowed(
-    "accounting is off; the sampled peak can miss what is shorter than the interval",
-));
 
 /// Reads the accounts of one device.
 #[derive(Debug, Default)]
@@ -64,7 +60,7 @@ impl AccountReader {
             None => Err(Missing::Pending),
             Some((_, Ok(true))) => self.by_pid.get(&pid).cloned().unwrap_or(Err(Missing::Pending)),
             Some((_, Err(fault))) if !fault.is_unsupported() => Err(fault.missing()),
-            Some(_) => Err(OFF),
+            Some(_) => Err(ACCOUNTING_OFF),
         }
     }
 

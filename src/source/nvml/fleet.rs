@@ -11,10 +11,11 @@ use super::card::{Card, lock};
 use super::fault::Fault;
 use super::memory::MemoryProbe;
 use super::processes::ProcessProbe;
-use crate::domain::{Gpu, Health, MemoryKind, Period, ProbeKind, SampleBody};
+use crate::domain::{DeviceId, Gpu, Health, MemoryKind, Period, ProbeKind, SampleBody};
 use crate::sampler::{Beat, Caller, Pacing, Studio, Watchdog, worker};
 use crate::source::host::people::People;
 use crate::source::host::who::Cards;
+use crate::source::selection::Seen;
 
 /// Memory is read this often while something goes on.
 const FASTEST: Period = Period::millis(50);
@@ -41,6 +42,7 @@ pub struct Fleet {
     next_key: AtomicU32,
     attached: Sender<(Gpu, Result<(), Fault>)>,
     open: AtomicBool,
+    seen: Seen,
 }
 
 impl Fleet {
@@ -69,7 +71,18 @@ impl Fleet {
             next_key,
             attached,
             open: AtomicBool::new(false),
+            seen: Seen::default(),
         }
+    }
+
+    /// The same with these instances alone.
+    pub fn showing(self, seen: Seen) -> Self {
+        Self { seen, ..self }
+    }
+
+    /// Whether an instance is wanted.
+    pub fn shows(&self, instance: &DeviceId, of: &DeviceId) -> bool {
+        self.seen.has_instance(instance, of)
     }
 
     /// The driver's version.

@@ -34,7 +34,7 @@ pub fn refresh(caller: &mut Caller, fleet: &Arc<Fleet>, parent: &Arc<Card>, hand
     let now = caller.now();
     let known: Vec<Instance> = lock(&parent.instances).clone();
     let mut present = Vec::with_capacity(found.len());
-    for (device, id, number) in found {
+    for (device, id, number) in found.into_iter().filter(|(_, id, _)| fleet.shows(id, &parent.facts().id)) {
         let card = match known.iter().find(|instance| instance.id == id) {
             Some(instance) => {
                 if instance.card.handle().is_none() {
@@ -63,7 +63,7 @@ pub fn refresh(caller: &mut Caller, fleet: &Arc<Fleet>, parent: &Arc<Card>, hand
 type Found = (Handle, DeviceId, (u32, u32));
 
 /// The instances there are.
-fn discover(caller: &mut Caller, handle: &Handle) -> Result<Vec<Found>, Fault> {
+pub fn discover(caller: &mut Caller, handle: &Handle) -> Result<Vec<Found>, Fault> {
     // The count is that of places, not of instances.
     let places = caller.call(Call::MigCount as u8, || handle.mig_device_count()).map_err(Fault::of(Call::MigCount))?;
     let mut found = Vec::new();

@@ -27,6 +27,7 @@ use std::thread;
 
 use nvml_wrapper::Nvml;
 
+use crate::domain::cuda::Visible;
 use crate::domain::{Device, DeviceId, Gpu, Header, MemoryKind, Missing, Period, Pid, Reading, SampleBody, Timestamp, text};
 use crate::sampler::{Beat, Caller, Clock, Condition, Pacing, SampleSender, Studio, Watchdog, worker};
 use crate::source::host::people::People;
@@ -35,7 +36,7 @@ use crate::source::host::signals::Pidfds;
 use crate::source::host::watch::Watch;
 use crate::source::host::who::{self, Cards, WhoProbe};
 use crate::source::host::{self, HostProbe};
-use crate::source::{Source, SourceError, SourceErrorKind, SourceHandle};
+use crate::source::{Source, SourceError, SourceHandle};
 use calls::{Call, NAMES};
 use card::Card;
 use fault::Fault;
@@ -64,6 +65,8 @@ pub struct NvmlOptions {
     pub lib: Option<PathBuf>,
     /// Indices, UUIDs or beginnings of UUIDs; all devices where empty.
     pub gpus: Vec<String>,
+    /// What CUDA is shown, where that alone is wanted.
+    pub visible: Option<Visible>,
     /// How often memory is read; none adapts it to what goes on.
     pub memory_interval: Option<Period>,
     /// How often process lists are read.
@@ -79,6 +82,7 @@ impl Default for NvmlOptions {
         Self {
             lib: None,
             gpus: Vec::new(),
+            visible: None,
             memory_interval: None,
             process_interval: Period::secs(1),
             watched: Vec::new(),
@@ -121,7 +125,7 @@ impl Source for NvmlSource {
         let (opened, receiver) = channel();
         if let Some(pid) = missing {
             // Nobody may wait for it any more.
-            let _ = opened.send(Err(unwatchable(Pid(pid))));
+            let _ = opened.send(Err(SourceError::unwatchable(Pid(pid))));
             return SourceHandle {
                 opened: receiver,
                 stop,
@@ -170,17 +174,13 @@ impl Opening {
             return Err(load::no_device("the driver is loaded, but has no device".into(), false));
         }
         let wanted = select::indices(&mut caller, nvml, count, &self.options.gpus)?;
+        let (wanted, seen) = select::visible(&mut caller, nvml, count, wanted, self.options.visible.as_ref())?;
         let (attached, answers) = channel();
         let intervals = (self.options.memory_interval, self.options.process_interval);
-        let fleet = Arc::new(Fleet::new(
-            nvml,
-            self.studio.clone(),
-            watchdog,
-            (Arc::clone(&self.people), cards_known),
-            intervals,
-            count,
-            attached,
-        ));
+        let fleet = Arc::new(
+            Fleet::new(nvml, self.studio.clone(), watchdog, (Arc::clone(&self.people), cards_known), intervals, count, attached)
+                .showing(seen),
+        );
         let cards: Vec<Arc<Card>> =
             wanted.iter().map(|index| Arc::new(Card::new(self.studio.clone(), unknown(*index)))).collect();
         for card in &cards {
@@ -268,16 +268,6 @@ impl Opening {
             card.introduce();
         }
         Ok(())
-    }
-}
-
-/// A pid that nobody has can't be watched.
-fn unwatchable(pid: Pid) -> SourceError {
-    SourceError {
-        kind: SourceErrorKind::Setting("pid"),
-        what: format!("there is no process {pid}"),
-        why: "it can't be watched".into(),
-        fix: "Name a process that runs, by its number here (`pgrep -f train.py`); it may hold no memory yet.".into(),
     }
 }
 

@@ -179,7 +179,7 @@ impl ProcessProbe {
             .pids
             .iter()
             .map(|pid| {
-                let (usage, process) = self.fleet.people.usage(*pid, self.usage.of(*pid), self.accounts.of(*pid), minor);
+                let (usage, process) = self.fleet.people.usage(*pid, (&self.usage.of(*pid), &self.accounts.of(*pid)), minor);
                 changed.extend(process);
                 usage
             })

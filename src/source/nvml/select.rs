@@ -1,10 +1,15 @@
 //! Which devices the user means: by index, UUID or the beginning of one.
 
+use std::sync::Arc;
+
 use nvml_wrapper::Nvml;
 
 use super::calls::Call;
+use super::{facts, mig};
+use crate::domain::cuda::{Unit, Visible};
 use crate::domain::text;
 use crate::sampler::Caller;
+use crate::source::selection::Seen;
 use crate::source::{SourceError, SourceErrorKind};
 
 /// The indices of the devices named; all where none is. Devices are attached to only where a UUID must be compared.
@@ -29,6 +34,44 @@ pub fn indices(caller: &mut Caller, nvml: &'static Nvml, count: u32, names: &[St
     chosen.sort_unstable();
     chosen.dedup();
     Ok(chosen)
+}
+
+/// Of the indices those that CUDA is shown, and which instances it is shown; all where nothing is said. Devices are attached to
+/// only where something is.
+pub fn visible(
+    caller: &mut Caller,
+    nvml: &'static Nvml,
+    count: u32,
+    mut indices: Vec<u32>,
+    visible: Option<&Visible>,
+) -> Result<(Vec<u32>, Seen), SourceError> {
+    let units = if visible.is_some() { read_units(caller, nvml, count) } else { Vec::new() };
+    let seen = Seen::new(visible, &units)?;
+    if visible.is_some() {
+        indices.retain(|index| units.iter().any(|unit| unit.index == *index && seen.has_gpu(unit)));
+    }
+    if indices.is_empty() {
+        return Err(Seen::none_left());
+    }
+    Ok((indices, seen))
+}
+
+/// All devices as CUDA sees them.
+fn read_units(caller: &mut Caller, nvml: &'static Nvml, count: u32) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for index in 0..count {
+        let Ok(device) = caller.call(Call::HandleByIndex as u8, || nvml.device_by_index(index)) else { continue };
+        let Ok(id) = facts::uuid(caller, &device) else { continue };
+        let model = caller.call(Call::Name as u8, || device.name()).ok();
+        let found = mig::discover(caller, &Arc::new(device)).unwrap_or_default();
+        units.push(Unit {
+            id,
+            index,
+            model: model.map(|model| text::clean(&model, 96).into()),
+            instances: found.into_iter().map(|(_, id, numbers)| (id, Some(numbers))).collect(),
+        });
+    }
+    units
 }
 
 /// UUIDs of all devices; with those of their MIG instances, which stand for their GPU.

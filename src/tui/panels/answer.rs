@@ -103,7 +103,8 @@ pub fn sentences(world: &World<'_>, named: &mut Named) -> Vec<(String, Role)> {
     }
     out.extend(at_risk(world));
     if let Some(problem) = world.snapshot.problems.last().filter(|_| world.past.is_none()) {
-        out.push((format!("{}: {}; {}.", problem.what, problem.why, problem.fix), Role::Notice));
+        // What to do comes before the why: where there is no room for both, it is what helps.
+        out.push((format!("{}; {}: {}.", sentence_case(&problem.what), problem.fix, problem.why), Role::Notice));
     }
     if world.cards.is_empty() {
         if out.is_empty() {
@@ -169,11 +170,18 @@ fn at_risk(world: &World<'_>) -> Vec<(String, Role)> {
         .iter()
         .filter(|card| world.past.is_none() && card.is_fresh())
         .filter_map(|card| card.view.risk.as_deref())
-        .filter(|risk| risk.level > RiskLevel::Ok)
+        // One to watch whose end is not in sight has its word beside the card: the answer is for what comes.
+        .filter(|risk| risk.level.is_alarm() || (risk.level > RiskLevel::Ok && risk.full_in.is_some()))
         .collect();
     let soon = |risk: &Risk| risk.full_in.map_or(u64::MAX, |full_in| full_in.mid.0);
     risks.sort_by_key(|risk| (std::cmp::Reverse(risk.level), soon(risk), risk.gpu));
     risks.iter().map(|risk| (format!("GPU {}: {}.", risk.gpu, risk.reason), seen::risk_role(risk.level))).collect()
+}
+
+/// With a capital letter.
+fn sentence_case(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Whether nobody holds memory on a card, and little else does.

@@ -9,7 +9,7 @@ use super::super::look::{Look, RowKey};
 use super::super::subject::{Curve, Fact, Subject, subject};
 use super::super::theme::Role;
 use super::super::widgets::plot::{Plot, PlotStyle};
-use super::super::widgets::text::{Rule, put, put_right, width, wrap};
+use super::super::widgets::text::{Rule, fit, put, put_right, width, wrap};
 use super::super::world::{World, gib};
 use super::Panel;
 use super::devices::encode;
@@ -110,7 +110,8 @@ impl Details {
         for (y, (label, text, notable)) in (area.y..).zip(lines.iter().skip(self.offset).take(rows)) {
             put(buf, area.x + 2, y, LABEL, label, world.style(Role::Dim));
             let style = world.style(if *notable { Role::Strong } else { Role::Text });
-            put(buf, area.x + 3 + LABEL, y, room, text, style);
+            let room = if below > 0 && y + 1 == area.bottom() { room.saturating_sub(9) } else { room };
+            put(buf, area.x + 3 + LABEL, y, room, &fit(text, room), style);
         }
         if below > 0 {
             let more = format!(" {below} more ");

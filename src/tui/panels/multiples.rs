@@ -6,11 +6,11 @@ use ratatui::layout::Rect;
 use super::super::action::Action;
 use super::super::look::{Look, Selection};
 use super::super::theme::Role;
-use super::super::widgets::plot::Plot;
+use super::super::widgets::plot::{Plot, Share};
 use super::super::widgets::text::{Pen, Rule, fill, fit_words, put};
 use super::super::world::{World, gib};
 use super::Panel;
-use super::timeline::{Window, act, plot_style, time_axis};
+use super::timeline::{Window, act, plot_style, selected_share, time_axis};
 use crate::domain::DeviceId;
 
 /// The small multiples.
@@ -84,7 +84,10 @@ impl Panel for Multiples {
             }
             fill(buf, plot.x, plot.y, plot.width, world.glyphs.capacity, world.style(Role::Rule));
             let buckets = window.buckets(&card.view.series);
-            Plot { buckets: &buckets, share: None, top, style: plot_style(world), glyphs: world.glyphs }.render(plot, buf);
+            // A job is seen on all its cards.
+            let share = selected_share(look, card, window);
+            let share = share.as_ref().map(|(buckets, slice)| Share { buckets, style: world.style(slice.role()) });
+            Plot { buckets: &buckets, share, top, style: plot_style(world), glyphs: world.glyphs }.render(plot, buf);
             if axis > 0 {
                 time_axis(world, look, window, plot, buf);
             }

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 
 use super::super::action::Action;
 use super::super::columns::{COLUMNS, Column};
-use super::super::grown::signed;
+use super::super::grown::{Grown, signed};
 use super::super::look::{Focus, Look, RowKey};
 use super::super::rows::{Row, RowKind};
 use super::super::theme::Role;
@@ -153,10 +153,10 @@ fn title(world: &World<'_>, look: &Look, shown: Option<RangeInclusive<usize>>, b
     title += &rows;
     title += &by;
     let room = area.width.saturating_sub(width(&title) + 9);
-    let right =
-        [world.snapshot.host.filter(|_| !world.has_host_row).map(host::short), users(world, look, room), grew(world, look)];
+    let host = world.snapshot.host.filter(|_| !world.has_host_row).map(host::short);
     // What grew is news; who holds what and the host's memory are there otherwise.
-    let right = right.into_iter().rev().flatten().find(|text| width(text) <= room).unwrap_or_default();
+    let right = grew(world, look, room).or_else(|| users(world, look, room)).or(host.filter(|text| width(text) <= room));
+    let right = right.unwrap_or_default();
     Rule {
         title: &title,
         right: &right,
@@ -167,23 +167,32 @@ fn title(world: &World<'_>, look: &Look, shown: Option<RangeInclusive<usize>>, b
     .render(area, buf);
 }
 
-/// `+3.1 GiB in 5 min: train.py (812, user2) +2.9`, where the selected card changed over the time in sight.
-fn grew(world: &World<'_>, look: &Look) -> Option<String> {
+/// `+3.1 GiB in 5 min: train.py (812, user2) +2.9`, where the selected card changed over the time in sight; shorter where
+/// there is less room.
+fn grew(world: &World<'_>, look: &Look, room: u16) -> Option<String> {
     let grown = world.grown(world.selected(look)?.gpu())?;
-    let minus = world.glyphs.minus;
-    let total = grown.total.filter(|total| total.unsigned_abs() >= 64 << 20)?;
+    let total = grown.total.filter(|total| total.unsigned_abs() >= Grown::NOTABLE)?;
     // Those that changed in the same direction are the answer to who it was.
-    let (who, delta) = grown.notable(8).find(|(_, delta)| (*delta > 0) == (total > 0))?;
-    let who = match who {
+    let (who, delta) = grown.notable().find(|(_, delta)| (*delta > 0) == (total > 0))?;
+    let (total, delta) = (signed(total, world.glyphs.minus), signed(delta, world.glyphs.minus));
+    let time = grown.to.since(grown.from);
+    let forms = match who {
         Grower::Holder(holder) => {
             let user = holder.process.as_ref().and_then(|process| process.user.as_deref().ok()).unwrap_or("?");
-            format!("{} ({}, {user})", short_name(holder), holder.pid())
+            let (name, pid) = (short_name(holder), holder.pid());
+            [
+                format!("{total} GiB in {time}: {name} ({pid}, {user}) {delta}"),
+                format!("{total} GiB in {time}: {pid} ({user}) {delta}"),
+                format!("{total} GiB: {pid} {delta}"),
+            ]
         }
-        Grower::Others => "small processes".to_owned(),
-        Grower::Unattributed => "unattributed".to_owned(),
+        Grower::Others | Grower::Unattributed => {
+            let name = if matches!(who, Grower::Others) { "small processes" } else { "unattributed" };
+            let long = format!("{total} GiB in {time}: {name} {delta}");
+            [long.clone(), long, format!("{total} GiB: {name}")]
+        }
     };
-    let time = grown.to.since(grown.from);
-    Some(format!("{} GiB in {time}: {who} {}", signed(total, minus), signed(delta, minus)))
+    forms.into_iter().find(|text| width(text) <= room)
 }
 
 /// What each user holds on all cards, where all are shown.
@@ -204,11 +213,7 @@ fn users(world: &World<'_>, look: &Look, room: u16) -> Option<String> {
         let text = format!("{}{name} {}{more}", if at > 0 { ", " } else { "" }, gib(Some(total.used)));
         let rest = totals.len() - at;
         if width(&out) + width(&text) + 4 + if rest > 1 { 9 } else { 0 } > room {
-            if at == 0 {
-                return None;
-            }
-            say(&mut out, format_args!(", {rest} more"));
-            break;
+            return (at > 0).then(|| format!("{out} GiB, {rest} more"));
         }
         out += &text;
     }
@@ -231,6 +236,10 @@ fn empty(world: &World<'_>, look: &Look) -> String {
     }
 }
 
+/// Columns of this rank and above give way to a command of that width.
+const NICE: u8 = 3;
+const COMMAND: u16 = 36;
+
 /// Where the columns stand: as many as leave the command its least width.
 fn layout(world: &World<'_>, look: &Look, area: Rect) -> Vec<(usize, u16, u16)> {
     let with_gpu = world.selected(look).is_none() && world.cards.len() > 1;
@@ -241,12 +250,17 @@ fn layout(world: &World<'_>, look: &Look, area: Rect) -> Vec<(usize, u16, u16)> 
         _ => true,
     };
     let mut chosen: Vec<usize> = (0..COLUMNS.len()).filter(|at| has_place(COLUMNS[*at].id)).collect();
-    let needed = |chosen: &[usize]| chosen.iter().map(|at| COLUMNS[*at].width + 1).sum::<u16>() + 3;
-    while needed(&chosen) > area.width {
-        let Some(worst) = chosen.iter().copied().max_by_key(|at| COLUMNS[*at].rank).filter(|at| COLUMNS[*at].rank > 0) else {
-            break;
+    // What is nice to know gives way to a command that can be read, the rest only to its least width.
+    for (rank, command) in [(NICE, COMMAND), (1, 0)] {
+        let needed = |chosen: &[usize]| {
+            let of = |at: &usize| COLUMNS[*at].width.max(if COLUMNS[*at].id == "command" { command } else { 0 }) + 1;
+            chosen.iter().map(of).sum::<u16>() + 3
         };
-        chosen.retain(|at| *at != worst);
+        while needed(&chosen) > area.width {
+            let worst = chosen.iter().copied().max_by_key(|at| COLUMNS[*at].rank);
+            let Some(worst) = worst.filter(|at| COLUMNS[*at].rank >= rank) else { break };
+            chosen.retain(|at| *at != worst);
+        }
     }
     let mut x = area.x + 3;
     let last = chosen.len().saturating_sub(1);

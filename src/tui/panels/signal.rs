@@ -46,8 +46,8 @@ enum Step {
 /// What must be typed before a process of the system is signalled.
 const WORD: &str = "system";
 
-/// The widest name beside what became of it.
-const NAME: u16 = 18;
+/// The widest name beside what matters more.
+const NAME: u16 = 24;
 
 /// Rows of processes at most, where there are several.
 const MOST_ROWS: usize = 10;
@@ -78,6 +78,10 @@ impl Signal {
 
     /// Enter on the question whether really: No unless said otherwise.
     fn decide(&mut self, signal: Number, look: &mut Look) {
+        if self.choices.height < 2 {
+            look.note = Some("Not sent: the screen is too small to show the question.".to_owned());
+            return;
+        }
         let yes = match self.typed.as_deref() {
             Some(typed) if typed != WORD && !typed.is_empty() => {
                 look.note = Some(format!("Not sent: type the word {WORD}, or Esc goes back."));
@@ -222,7 +226,8 @@ fn about_aim(world: &World<'_>, aim: &Aim, area: Rect, buf: &mut Buffer) {
         }
     };
     if let [target] = aim.targets.as_slice() {
-        line(&format!("{} ({}) of {}, {}", target.name, target.key.pid, target.user(), target.relation), Role::Strong);
+        let name = fit(&target.name, NAME);
+        line(&format!("{name} ({}) of {}, {}", target.key.pid, target.user(), target.relation), Role::Strong);
         line(&age(world, target), Role::Text);
         line(&format!("holds {}", holds(target)), Role::Text);
         return;
@@ -238,15 +243,11 @@ fn about_aim(world: &World<'_>, aim: &Aim, area: Rect, buf: &mut Buffer) {
     for target in aim.targets.iter().take(shown) {
         let text = if matches!(target.answer, Answer::Refused(_)) {
             format!("{:>7}  {}: {}", target.key.pid, target.name, target.word())
+        } else if target.on.is_empty() {
+            format!("{:>7}  {}: holds no memory itself", target.key.pid, target.name)
         } else {
-            format!(
-                "{:>7}  {:<9} {} GiB  {}; {}",
-                target.key.pid,
-                target.user(),
-                gib(target.bytes()),
-                target.name,
-                age(world, target)
-            )
+            let size = target.bytes().map_or_else(|| "N/A".to_owned(), |size| format!("{} GiB", gib(Some(size))));
+            format!("{:>7}  {:<9} {size:>8}  {}; {}", target.key.pid, target.user(), target.name, age(world, target))
         };
         line(&text, Role::Text);
     }

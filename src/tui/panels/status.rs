@@ -6,14 +6,14 @@ use strum::IntoEnumIterator;
 
 use super::super::action::{ACTIONS, Action, ActionInfo};
 use super::super::cards::{Card, Slice};
-use super::super::columns::job_name;
 use super::super::look::{Focus, Layer, Look, Selection};
 use super::super::rows::{JobRow, Row, RowKind};
+use super::super::subject::persistent;
 use super::super::theme::Role;
 use super::super::widgets::text::{Pen, fit_clauses, put, put_right, say, width};
 use super::super::world::{World, gib, short_name};
 use super::Panel;
-use crate::domain::{Bytes, Certainty, Finding, Gpu, HolderView, MemoryKind, Missing, Reading};
+use crate::domain::{Bytes, Cause, Certainty, Finding, Gpu, HolderView, MemoryKind, Missing, Reading};
 
 /// The status line.
 pub struct Status;
@@ -112,6 +112,9 @@ fn sentence(world: &World<'_>, look: &Look) -> String {
         if let Some(card) = world.selected(look).filter(|card| card.is_blank(world.past)) {
             return about_card(world, card);
         }
+        if look.row.is_some() && !look.filter.text().is_empty() {
+            return "The filter hides the selected row; Esc clears it.".into();
+        }
         if look.row.is_some() {
             return "The selected process holds no memory at this moment.".into();
         }
@@ -172,6 +175,9 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
     } else if figures.slices[Slice::InUse as usize] > 0 && card.view.holders.is_ok() && world.past.is_none() {
         out += " (by whom is not told)";
     }
+    if world.past.is_some() {
+        out += "; util: kept for now only";
+    }
     if let Some(free) = figures.free {
         say(&mut out, format_args!("; {} free", gib(Some(free))));
     }
@@ -193,9 +199,6 @@ fn about_card(world: &World<'_>, card: &Card<'_>) -> String {
         if let Err(missing) = &card.view.holders {
             say(&mut out, format_args!("; processes: {missing}"));
         }
-    }
-    if world.past.is_some() {
-        out += "; util: kept for now only";
     }
     match card.peak {
         Some((Some(t), peak)) => say(&mut out, format_args!("; peak {} at {}", gib(Some(peak)), world.time(t))),
@@ -225,11 +228,18 @@ fn about_row(world: &World<'_>, row: &Row<'_>) -> String {
             gib(row.used.as_ref().ok().copied())
         ),
         RowKind::Unattributed => match &row.used {
-            Ok(used) => format!(
-                "Unattributed on GPU {}: {} GiB are used beyond what its processes hold: driver contexts, other containers, or what a dead process left.",
-                row.gpu,
-                gib(Some(*used))
-            ),
+            Ok(used) => {
+                let mut out = format!("Unattributed on GPU {}: {} GiB are used, but by no process", row.gpu, gib(Some(*used)));
+                let card = world.card(row.gpu).filter(|_| world.past.is_none());
+                if let Some((since, _)) = card.and_then(|card| persistent(card.view, world.now)) {
+                    say(&mut out, format_args!(" since {}", world.time(since)));
+                }
+                let causes = card.map_or_else(Vec::new, |card| Cause::of(card.view, world.snapshot));
+                if let Some(cause) = causes.first() {
+                    say(&mut out, format_args!("; {}", cause.text()));
+                }
+                out + "."
+            }
             Err(missing) => format!("Unattributed on GPU {} can't be told: {missing}.", row.gpu),
         },
     }
@@ -240,7 +250,7 @@ fn about_job(world: &World<'_>, row: &Row<'_>, job: &JobRow<'_>) -> String {
     let list = |gpus: &mut dyn Iterator<Item = Gpu>| gpus.map(|gpu| gpu.to_string()).collect::<Vec<_>>().join(", ");
     let cards =
         |gpus: &[Gpu]| if let [one] = gpus { format!("GPU {one}") } else { format!("GPUs {}", list(&mut gpus.iter().copied())) };
-    let mut out = format!("Job {}, {}", job_name(&whole.job), row.slice().name());
+    let mut out = format!("Job {}, {}", whole.job.title(), row.slice().name());
     let many = |n: usize| if n == 1 { "1 process".to_owned() } else { format!("{n} processes") };
     let here = job.here.len();
     let used = row.used.as_ref().ok().copied();
@@ -268,6 +278,11 @@ fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String
         Ok(used) => say(&mut out, format_args!(": {} GiB on GPU {}", gib(Some(*used)), row.gpu)),
         Err(missing) => say(&mut out, format_args!(": its memory on GPU {} is missing: {missing}", row.gpu)),
     }
+    if world.snapshot.header.as_ref().is_some_and(|header| header.foreign_pids) && row.slice() == Slice::Unknown {
+        out += "; who it is can't be seen from this container: start it with --pid=host (Kubernetes: hostPID: true)";
+    } else if holder.process.is_none() {
+        out += "; nothing else is known of it: it lives in another PID namespace or is gone";
+    }
     match row.peak {
         Some((Some(t), peak)) => say(&mut out, format_args!(", peak {} at {}", gib(Some(peak)), world.time(t))),
         Some((None, peak)) => say(&mut out, format_args!(", peak so far {}", gib(Some(peak)))),
@@ -283,9 +298,6 @@ fn about_holder(world: &World<'_>, row: &Row<'_>, holder: &HolderView) -> String
     }
     if let Some(container) = holder.process.as_ref().and_then(|process| process.container.as_deref()) {
         say(&mut out, format_args!("; in {container}"));
-    }
-    if holder.process.is_none() {
-        out += "; nothing else is known of it: it lives in another PID namespace or is gone";
     }
     let mut missing = |what: &str, why: Option<&Missing>| {
         if let Some(why) = why {

@@ -191,23 +191,21 @@ impl Panel for Timeline {
 }
 
 fn title(world: &World<'_>, look: &Look, card: &Card<'_>, area: Rect, buf: &mut Buffer) {
-    let mut title = format!("GPU {}  {}  last {}", card.gpu(), card.name(), look.span_name());
+    // A number of CUDA's stands beside that of the driver where somebody has chosen what CUDA sees.
+    let cuda = world.options.cuda.as_ref().and_then(|cuda| cuda.ordinal(card.gpu(), world.snapshot));
+    let cuda = cuda.map_or_else(String::new, |number| format!(", cuda:{number}"));
+    let name = format!("GPU {}{cuda}  {}", card.gpu(), card.name());
+    let mut title = format!("{name}  last {}", look.span_name());
     if let Some(end) = look.end.filter(|_| look.cursor.is_none()) {
-        title = format!(
-            "GPU {}  {}  {} up to {}, {} ago",
-            card.gpu(),
-            card.name(),
-            look.span_name(),
-            world.time(end),
-            world.now.since(end)
-        );
+        let ago = world.now.since(end);
+        title = format!("{name}  {} up to {}, {ago} ago", look.span_name(), world.time(end));
     } else if let Some(cursor) = look.cursor {
         let what = if card.is_blank(world.past) {
             format!("nothing known, {}", world.why_blank(card))
         } else {
             format!("{} GiB used", gib(card.figures.used))
         };
-        title = format!("GPU {}  {}  at {}: {what}", card.gpu(), card.name(), world.time(cursor));
+        title = format!("{name}  at {}: {what}", world.time(cursor));
     }
     let keys = |action| world.keymap.keys(action).next().map(|key| key.to_string()).unwrap_or_default();
     let freeze = if look.cursor.is_some() { "go on" } else { "freeze" };
@@ -395,7 +393,7 @@ pub fn time_axis(world: &World<'_>, look: &Look, window: Window, plot: Rect, buf
 }
 
 /// The selected row's part of the card, where the process list has the focus: of a process, a job or what nobody holds.
-fn selected_share(look: &Look, card: &Card<'_>, window: Window) -> Option<(Vec<Bucket>, Slice)> {
+pub fn selected_share(look: &Look, card: &Card<'_>, window: Window) -> Option<(Vec<Bucket>, Slice)> {
     let row = look.row.as_ref().filter(|_| look.focus == Focus::Processes)?;
     let view = card.view;
     let holders = || view.holders.iter().flat_map(|list| list.iter()).chain(view.gone.iter());

@@ -16,8 +16,8 @@ fn value<T>(reading: &Result<T, Missing>, write: impl Fn(&T) -> Value) -> Value 
     reading.as_ref().map_or(Value::Null, write)
 }
 
-fn size(bytes: &Bytes) -> Value {
-    json!(bytes.0)
+fn size(reading: &Result<Bytes, Missing>) -> Value {
+    value(reading, |bytes| json!(bytes.0))
 }
 
 fn process(process: &Process) -> Value {
@@ -58,15 +58,15 @@ fn record(body: &SampleBody) -> Option<Value> {
             "pci": value(&device.pci, |pci| json!(**pci)),
             "name": value(&device.name, |name| json!(**name)),
             "memory": device.memory.to_string(),
-            "total": value(&device.total, size),
+            "total": size(&device.total),
             "parent": device.parent.as_ref().map(|parent| &*parent.0),
         }),
         SampleBody::Process(facts) => process(facts),
         SampleBody::Memory { gpu, figures } => json!({
             "type": "memory",
             "gpu": gpu.0,
-            "used": value(figures, |figures| size(&figures.used())),
-            "free": value(figures, |figures| size(&figures.free)),
+            "used": value(figures, |figures| json!(figures.used().0)),
+            "free": value(figures, |figures| json!(figures.free.0)),
             "reserved": figures.as_ref().ok().and_then(|figures| figures.reserved).map(|reserved| reserved.0),
         }),
         SampleBody::Holders { gpu, list } => json!({
@@ -76,7 +76,7 @@ fn record(body: &SampleBody) -> Option<Value> {
                 let holders = list.iter().map(|holder| {
                     json!({
                         "pid": holder.pid.0,
-                        "used": value(&holder.used, size),
+                        "used": size(&holder.used),
                         "kind": holder.kind.to_string(),
                         "instance": holder.instance.map(|instance| instance.0),
                     })
@@ -94,7 +94,7 @@ fn record(body: &SampleBody) -> Option<Value> {
                 "pid": process.pid.0,
                 "gpu": value(&process.gpu, |figure| json!(figure)),
                 "cpu": value(&process.cpu, |figure| json!(figure)),
-                "rss": value(&process.rss, size),
+                "rss": size(&process.rss),
                 "state": value(&process.state, |state| json!(state)),
             })).collect::<Vec<_>>(),
         }),

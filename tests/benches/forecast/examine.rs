@@ -137,7 +137,7 @@ pub fn examine(case: &Case, forecaster: &mut dyn Forecaster) -> Vec<Verdict> {
             });
             let judged = |shapes: &'static [Shape]| Some(shapes).filter(|shapes| !shapes.is_empty());
             verdict.shape = judged(truth.shapes).zip(forecaster.shape(truth.gpu)).map(|(fit, said)| (said, fit));
-            if let (Some((pid, fit)), true) = (truth.main, case.lists) {
+            if let Some((pid, fit)) = truth.main {
                 verdict.holder_shape = judged(fit).zip(forecaster.holder_shape(truth.gpu, pid)).map(|(fit, said)| (said, fit));
             }
             verdict

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use vramscope::domain::{Analyst, Gpu, MemoryFigures, Pid, Said, Sample, SampleBody, Shape};
+use vramscope::domain::{Analyst, Gpu, MemoryFigures, Period, Pid, Said, Sample, SampleBody, Shape};
 
 /// What is said of a card at a moment; times in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,23 +26,29 @@ pub trait Forecaster {
     }
 }
 
-/// The product's analyst.
+/// The product's analyst, by what it says: that is what the screen, the file and the report show.
 #[derive(Default)]
 pub struct Ours {
     analyst: Analyst,
     said: Vec<Said>,
+    risks: BTreeMap<Gpu, Outlook>,
 }
 
 impl Forecaster for Ours {
     fn observe(&mut self, sample: &Sample) {
-        self.said.clear();
         self.analyst.observe(sample, &mut self.said);
+        for said in self.said.drain(..) {
+            if let Said::Risk(risk) = said
+                && risk.job.is_none()
+            {
+                let full_in = risk.full_in.map(|span| [span.lo, span.mid, span.hi].map(Period::as_secs_f64).into());
+                self.risks.insert(risk.gpu, Outlook { alarm: risk.level.is_alarm(), full_in });
+            }
+        }
     }
 
     fn outlook(&self, gpu: Gpu) -> Outlook {
-        let Some(risk) = self.analyst.risk(gpu) else { return Outlook::default() };
-        let full_in = risk.full_in.map(|span| (span.lo.as_secs_f64(), span.mid.as_secs_f64(), span.hi.as_secs_f64()));
-        Outlook { alarm: risk.level.is_alarm(), full_in }
+        self.risks.get(&gpu).copied().unwrap_or_default()
     }
 
     fn shape(&self, gpu: Gpu) -> Option<Shape> {

@@ -66,8 +66,10 @@ fn failures(verdict: &Verdict) -> Vec<String> {
             Some(_) => {}
         }
     }
-    if let Some((said, fit)) = verdict.shape.as_ref().filter(|(said, fit)| !fit.contains(said)) {
-        out.push(format!("shape {said}, not {}", fit[0]));
+    if let Some((said, fit)) = &verdict.shape
+        && let ([best, ..], false) = (*fit, fit.contains(said))
+    {
+        out.push(format!("shape {said}, not {best}"));
     }
     out
 }

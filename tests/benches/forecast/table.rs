@@ -175,11 +175,11 @@ pub fn print(columns: &[(&str, Figures)]) {
     }
 }
 
-/// Where the first forecaster failed, kind by kind.
+/// Where the first forecaster failed, kind by kind: times at 75 % of the growth, and how often lo to hi held the truth.
 pub fn print_kinds(kinds: &BTreeMap<&str, Vec<&Verdict>>) {
     println!(
-        "\n{:<36} {:>5} {:>6} {:>7} {:>7} {:>6} {:>8} {:>8} {:>7} {:>6}",
-        "kind", "cards", "OOMs", "missed", "useless", "false", "error 75", "signed", "no time", "shape"
+        "\n{:<36} {:>5} {:>6} {:>7} {:>7} {:>6} {:>8} {:>8} {:>7} {:>7} {:>6}",
+        "kind", "cards", "OOMs", "missed", "useless", "false", "error 75", "signed", "no time", "held", "shape"
     );
     for (kind, verdicts) in kinds {
         let announced: Vec<_> = verdicts.iter().filter_map(|verdict| verdict.announced).collect();
@@ -189,12 +189,14 @@ pub fn print_kinds(kinds: &BTreeMap<&str, Vec<&Verdict>>) {
         let asked: Vec<_> = verdicts.iter().flat_map(|verdict| &verdict.asked).filter(|asked| asked.part == 1).collect();
         let errors: Vec<f64> = asked.iter().filter_map(|asked| asked.error).collect();
         let absent = asked.len() - errors.len();
+        let told: Vec<_> = verdicts.iter().flat_map(|verdict| &verdict.asked).filter(|asked| asked.error.is_some()).collect();
+        let held = share(told.iter().filter(|asked| asked.covered).count(), told.len());
         let wrong =
             verdicts.iter().filter(|verdict| verdict.shape.as_ref().is_some_and(|(said, fit)| !fit.contains(said))).count();
         let count = |n: usize| if n == 0 { "·".to_owned() } else { n.to_string() };
         let figure = |value: Option<f64>| value.map_or("·".to_owned(), |value| format!("{value:.2}"));
         println!(
-            "{kind:<36} {:>5} {:>6} {:>7} {:>7} {:>6} {:>8} {:>8} {:>7} {:>6}",
+            "{kind:<36} {:>5} {:>6} {:>7} {:>7} {:>6} {:>8} {:>8} {:>7} {:>7} {:>6}",
             verdicts.len(),
             count(announced.len()),
             count(missed),
@@ -203,6 +205,7 @@ pub fn print_kinds(kinds: &BTreeMap<&str, Vec<&Verdict>>) {
             figure(median(errors.iter().map(|error| error.abs()).collect())),
             figure(median(errors)),
             count(absent),
+            figure(held),
             count(wrong),
         );
     }

@@ -3,14 +3,11 @@
 use std::ffi::c_uint;
 
 use nvml_wrapper_sys::bindings::{nvmlAccountingStats_t, nvmlDevice_t, nvmlEnableState_t, nvmlReturn_t};
-use vramscope::domain::{Period, Timestamp};
+use vramscope::domain::Timestamp;
 use vramscope::scenario::{ErrorCode, Row};
 
 use crate::call::{Target, counter, device, put};
 use crate::device::whole;
-
-/// Moments at which a process's past is looked at for its peak.
-const LOOKS: u64 = 256;
 
 fn enabled(target: &Target) -> Result<(), ErrorCode> {
     whole(target)?;
@@ -77,18 +74,15 @@ pub unsafe extern "C" fn nvmlDeviceGetAccountingStats(
     device(counter!(nvmlDeviceGetAccountingStats), handle, |target| {
         enabled(target)?;
         let pid = target.library.own(pid);
-        let step = Period((target.t.0 / LOOKS).clamp(1, 1_000_000));
-        let seen: Vec<u64> = (0..=LOOKS)
-            .map(|n| target.t.back(Period(n * step.0)))
-            .filter_map(|t| rows(target, t).iter().find(|row| row.pid == pid).map(|row| row.used.0))
-            .collect();
-        let peak = *seen.iter().max().ok_or(ErrorCode::NotFound)?;
+        let (world, gpu) = (target.world, target.place.device.gpu);
+        let peak = world.peak(pid, gpu, Timestamp::ZERO, target.t).filter(|peak| peak.0 > 0).ok_or(ErrorCode::NotFound)?;
         let now = rows(target, target.t).into_iter().find(|row| row.pid == pid);
         let stats = nvmlAccountingStats_t {
             gpuUtilization: now.map_or(0, |row| row.utilization as c_uint),
             memoryUtilization: now.map_or(0, |row| (row.utilization * 0.55) as c_uint),
-            maxMemoryUsage: peak,
-            time: if now.is_some() { 0 } else { seen.len() as u64 * step.0 / 1000 },
+            maxMemoryUsage: peak.0,
+            // Zero while it runs; how long it ran is not part of the story.
+            time: u64::from(now.is_none()),
             startTime: 0,
             isRunning: c_uint::from(now.is_some()),
             reserved: [0; 5],

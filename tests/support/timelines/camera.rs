@@ -34,6 +34,8 @@ pub struct Camera {
     pub lost: f64,
     /// Stretches without any.
     pub gaps: Vec<(f64, f64)>,
+    /// The driver keeps the sizes of processes to itself (WDDM, WSL2).
+    pub sizeless: bool,
     /// A driver that does not tell `reserved` apart.
     pub v1: bool,
 }
@@ -194,7 +196,11 @@ impl Camera {
                             }
                             list.push(Holder {
                                 pid: Pid(program.pid),
-                                used: Ok(bytes(levels[n][at])),
+                                used: if self.sizeless {
+                                    Err(Missing::Unsupported("WDDM keeps it".into()))
+                                } else {
+                                    Ok(bytes(levels[n][at]))
+                                },
                                 kind: program.role.kind,
                                 instance: (at != gpu).then_some(Gpu(at as u32)),
                             });

@@ -30,6 +30,7 @@ const POOL: &[Shape] = &[Shape::Preallocated, Shape::Steady];
 const SAWTOOTH: &[Shape] = &[Shape::Sawtooth];
 const TEETH_LEAK: &[Shape] = &[Shape::Leak, Shape::Growing, Shape::Sawtooth];
 const STEPS: &[Shape] = &[Shape::Steps];
+/// Somebody came or went.
 const ARRIVAL: &[Shape] = &[Shape::Steps, Shape::Steady];
 const CHURN: &[Shape] = &[Shape::Churn, Shape::Steps];
 const IDLE: &[Shape] = &[Shape::Idle];
@@ -51,6 +52,7 @@ pub const KINDS: &[Kind] = &[
     kind("leak of 2 MiB segments", 4, |dice, plan| leak(dice, plan, |_, _| 2.0)),
     kind("leak of 20 MiB segments", 4, |dice, plan| leak(dice, plan, |_, room| (room / 10.0).min(20.0))),
     kind("leak of big blocks", 3, |dice, plan| leak(dice, plan, |dice, room| room / dice.range(4.0, 25.0))),
+    kind("growing requests", 2, growing_requests),
     kind("leak with evaluations", 2, leak_with_rests),
     kind("leak per epoch", 3, leak_per_epoch),
     kind("accelerating growth", 3, accelerating),
@@ -90,6 +92,7 @@ pub const KINDS: &[Kind] = &[
     kind("foreign arrival", 2, foreign_arrival),
     kind("short jobs one after another", 1, short_jobs),
     kind("small pool in unified memory", 1, unified_pool),
+    kind("steady MIG instances", 1, steady_instances),
     // Harmless, and frightening.
     frightening("pool at 95 %", 3, pool_95),
     frightening("TensorFlow takes it all", 2, tensorflow),
@@ -130,13 +133,12 @@ const CARDS: &[(&str, f64)] = &[
 impl Plan {
     /// Adds a card; all of a plan are alike.
     fn card(&mut self, dice: &Dice) -> usize {
-        let card = match self.cards.first() {
-            Some(card) => card.clone(),
-            None => {
-                let (name, total) = dice.pick(CARDS);
-                let reserved = pages(total * 0.005 + dice.range(60.0, 200.0));
-                Card { name, total, reserved, base: dice.range(1.0, 14.0).round(), parent: None, unified: false }
-            }
+        let card = if let Some(card) = self.cards.first() {
+            card.clone()
+        } else {
+            let (name, total) = dice.pick(CARDS);
+            let reserved = pages(total * 0.005 + dice.range(60.0, 200.0));
+            Card { name, total, reserved, base: dice.range(1.0, 14.0).round(), parent: None, unified: false }
         };
         self.cards.push(card);
         self.cards.len() - 1
@@ -274,6 +276,8 @@ fn leak_after_plateau(dice: &Dice, plan: &mut Plan) {
 fn leak_with_resets(dice: &Dice, plan: &mut Plan) {
     let gpu = plan.card(dice);
     leak_on(dice, plan, gpu, small, |dice, growth| {
+        // With what comes back it takes up to two and a half times as long.
+        growth.seconds = growth.seconds.min(600.0);
         let every = growth.seconds / dice.range(4.0, 10.0);
         growth.resets = Some((every, dice.range(0.1, 0.6)));
     });
@@ -336,7 +340,7 @@ fn leak_under_spikes(dice: &Dice, plan: &mut Plan) {
             let (up, pieces) = (dice.log(0.05, 2.0).min(every / 5.0), dice.int(1, 5));
             let top = floor + height * dice.range(0.95, 1.0);
             script.ramp(dice, top, up, pieces);
-            script.pass(dice.log(0.1, 8.0).min(every / 5.0)).to(floor);
+            script.pass(dice.log(0.05, 5.0).min(every / 5.0)).to(floor);
         }
     }
     let main = plan.run(script);
@@ -496,7 +500,8 @@ fn leak_of_job(dice: &Dice, plan: &mut Plan) {
     plan.tail(dice);
 }
 
-fn leak_in_instance(dice: &Dice, plan: &mut Plan) {
+/// A card split into instances; how many.
+fn instances(dice: &Dice, plan: &mut Plan) -> usize {
     let (name, total, profile, size) = dice.pick(&[
         ("NVIDIA A100-SXM4-40GB", 40_960.0, "1g.5gb", 4_864.0),
         ("NVIDIA A100-SXM4-80GB", 81_920.0, "2g.20gb", 19_968.0),
@@ -508,15 +513,33 @@ fn leak_in_instance(dice: &Dice, plan: &mut Plan) {
     for _ in 0..parts {
         plan.cards.push(Card { name: profile, total: size, reserved: 16.0, base: 9.0, parent: Some(0), unified: false });
     }
-    leak_on(dice, plan, 1, small, |_, _| ());
-    for part in 2..=parts as usize {
-        if dice.chance(0.7) {
+    parts as usize
+}
+
+/// Some instances run something steady.
+fn fill(dice: &Dice, plan: &mut Plan, from: usize, parts: usize, end: f64) {
+    for part in from..=parts {
+        if part == 1 || dice.chance(0.7) {
             let (role, level) = (Role::training(dice), plan.usable(part) * dice.range(0.2, 0.95));
-            let mut other = attached(dice, role, part, level);
-            other.work(dice, END, 60.0);
-            plan.run(other);
+            let mut script = attached(dice, role, part, level);
+            script.work(dice, end, 60.0);
+            plan.run(script);
         }
     }
+}
+
+fn leak_in_instance(dice: &Dice, plan: &mut Plan) {
+    let parts = instances(dice, plan);
+    leak_on(dice, plan, 1, small, |_, _| ());
+    fill(dice, plan, 2, parts, END);
+}
+
+fn steady_instances(dice: &Dice, plan: &mut Plan) {
+    let parts = instances(dice, plan);
+    plan.end = dice.log(90.0, 600.0);
+    let end = plan.end;
+    fill(dice, plan, 1, parts, end);
+    plan.judge(STEADY, 0, STEADY);
 }
 
 fn unified(dice: &Dice, plan: &mut Plan) -> usize {
@@ -528,6 +551,28 @@ fn unified(dice: &Dice, plan: &mut Plan) -> usize {
 fn leak_in_unified(dice: &Dice, plan: &mut Plan) {
     let gpu = unified(dice, plan);
     leak_on(dice, plan, gpu, small, |_, _| ());
+}
+
+/// Results are joined into one tensor again and again: each time a larger block is asked for, and the last is much larger than
+/// what is free.
+fn growing_requests(dice: &Dice, plan: &mut Plan) {
+    let gpu = plan.card(dice);
+    let usable = plan.usable(gpu);
+    let level = usable * dice.range(0.1, 0.5);
+    let plateau = dice.log(10.0, 200.0);
+    let mut script = steady(dice, gpu, level, plateau);
+    script.program.grows = Some(script.t);
+    let (ratio, rises) = (dice.range(1.1, 1.5), dice.int(6, 14));
+    let every = dice.log(3.0, 90.0);
+    let mut size = (usable - level) * (ratio - 1.0) / (ratio.powi(rises as i32) - 1.0);
+    while script.level < usable * 2.0 {
+        script.pass(every * dice.range(0.9, 1.1)).add(size);
+        size = (size * ratio).max(2.0);
+    }
+    let main = plan.run(script);
+    plan.judge(GROWING, main, GROWING);
+    plan.end = END;
+    plan.tail(dice);
 }
 
 fn fast_growth(dice: &Dice, plan: &mut Plan) {
@@ -640,12 +685,12 @@ fn slow_leak(dice: &Dice, plan: &mut Plan) {
     let (room, seconds) = (usable - script.level, dice.log(5_000.0, 40_000.0));
     plan.end = script.t + dice.range(300.0, 1_500.0);
     let step = dice.log(0.2, 2.0);
-    Growth::leak(room, seconds, step, dice_segment(room)).write(dice, &mut script, plan.end + 10.0);
+    Growth::leak(room, seconds, step, segment_of(room)).write(dice, &mut script, plan.end + 10.0);
     let main = plan.run(script);
     plan.judge(LEAK, main, LEAK);
 }
 
-fn dice_segment(room: f64) -> f64 {
+fn segment_of(room: f64) -> f64 {
     if room > 40_000.0 { 20.0 } else { 2.0 }
 }
 
@@ -716,7 +761,7 @@ fn orphan(dice: &Dice, plan: &mut Plan) {
     plan.end = script.t + dice.log(60.0, 300.0);
     plan.run(script);
     plan.run(child);
-    plan.shapes = STEPS;
+    plan.shapes = ARRIVAL;
 }
 
 fn spikes_to(dice: &Dice, plan: &mut Plan, low: f64, top: f64) {
@@ -843,12 +888,12 @@ fn unified_pool(dice: &Dice, plan: &mut Plan) {
 }
 
 /// A server with a pool of a round share, from its start or seen while it runs.
-fn server(dice: &Dice, plan: &mut Plan, share: f64) -> (Script, f64) {
+fn server(dice: &Dice, plan: &mut Plan, share: f64, starts: bool) -> (Script, f64) {
     let gpu = plan.card(dice);
     let (total, usable) = (plan.cards[gpu].total, plan.usable(gpu));
     let pool = (total * share).min(usable - 60.0);
     let role = Role::server(dice);
-    let start = if dice.chance(0.6) { dice.range(1.0, 15.0) } else { 0.0 };
+    let start = if starts { dice.range(1.0, 15.0) } else { 0.0 };
     let mut script = Script::new(dice, role, gpu, start);
     if start > 0.0 {
         script.context(dice);
@@ -874,7 +919,7 @@ fn serve(dice: &Dice, script: &mut Script, until: f64) {
 
 fn pool_95(dice: &Dice, plan: &mut Plan) {
     let share = dice.pick(&[0.9, 0.9, 0.92, 0.95]);
-    let (mut script, _) = server(dice, plan, share);
+    let (mut script, _) = server(dice, plan, share, dice.chance(0.6));
     plan.end = script.t + dice.log(60.0, 500.0);
     serve(dice, &mut script, plan.end);
     let main = plan.run(script);
@@ -950,7 +995,7 @@ fn saturating(dice: &Dice, plan: &mut Plan) {
 
 fn graph_capture(dice: &Dice, plan: &mut Plan) {
     let share = dice.range(0.86, 0.9);
-    let (mut script, usable) = server(dice, plan, share);
+    let (mut script, usable) = server(dice, plan, share, true);
     let top = usable * dice.range(0.93, 0.97);
     script.pass(dice.log(1.0, 20.0)).busy(60.0);
     let (seconds, steps) = (dice.log(4.0, 45.0), dice.int(10, 70));
@@ -1083,8 +1128,12 @@ fn requests(dice: &Dice, plan: &mut Plan) {
         // A context grows token by token and is dropped at its end.
         let share = dice.range(0.4, 1.0);
         let (level, seconds) = (weights + (top - weights) * share, length * share);
-        let pieces = (seconds * 2.0).max(8.0) as u64;
+        let (pieces, begin) = ((seconds * 2.0).max(8.0) as u64, script.t);
         script.ramp(dice, level, seconds, pieces);
+        if script.program.loading.is_empty() {
+            // Nobody can know of the first that it will end.
+            script.program.loading.push((begin, script.t));
+        }
         script.to(weights);
     }
     let main = plan.run(script);
@@ -1096,7 +1145,7 @@ fn few_steps(dice: &Dice, plan: &mut Plan) {
     let usable = plan.usable(gpu);
     let (low, top) = (usable * dice.range(0.3, 0.6), usable * dice.range(0.88, 0.95));
     let mut script = steady(dice, gpu, low, 30.0);
-    let steps = dice.int(2, 4);
+    let steps = dice.int(2, 3);
     let weights: Vec<f64> = (0..steps).map(|_| dice.range(0.3, 1.5)).collect();
     let sum: f64 = weights.iter().sum();
     for weight in &weights {

@@ -106,10 +106,12 @@ impl Case {
             jitter: dice.pick(&[0.02, 0.05, 0.6]),
             lost: dice.pick(&[0.0, 0.0, 0.0, 0.05]),
             gaps: Vec::new(),
+            sizeless: dice.chance(0.05),
             v1: dice.chance(0.15),
         };
         // The host's memory is told of only with lists; a recording of unified memory without it would say nothing at all.
         camera.lists |= plan.cards.iter().any(|card| card.unified);
+        camera.sizeless &= !plan.cards.iter().any(|card| card.unified);
         // What chance does where programs meet is the same with and without kills.
         let unharmed = settle(&Dice::new(seed ^ 1), &plan.cards, &plan.programs, false);
         let settled = settle(&Dice::new(seed ^ 1), &plan.cards, &plan.programs, true);
@@ -119,7 +121,13 @@ impl Case {
             camera.gaps.push((from, from + dice.log(2.0, 15.0)));
         }
         let samples = camera.record(&dice, &plan.cards, &plan.programs, &settled, seconds);
-        let truths = (0..plan.cards.len()).map(|gpu| plan.truth(gpu, &settled, &unharmed, seconds, camera.hz)).collect();
+        let mut truths: Vec<Truth> =
+            (0..plan.cards.len()).map(|gpu| plan.truth(gpu, &settled, &unharmed, seconds, camera.hz)).collect();
+        if camera.sizeless || !camera.lists {
+            for truth in &mut truths {
+                truth.main = None;
+            }
+        }
         Self { kind, hz: camera.hz, lists: camera.lists, usage: camera.usage, seconds, samples, truths }
     }
 }
@@ -204,7 +212,8 @@ impl Plan {
             neutral.extend(of.neutral);
         }
         let whole = self.parts(gpu).next().is_some();
-        let judged = if self.cards[0].parent.is_none() && self.cards.iter().any(|card| card.parent.is_some()) { 1 } else { 0 };
+        // Of a card with instances the first instance.
+        let judged = usize::from(self.parts(0).next().is_some());
         let shapes = if gpu == judged && !whole { self.shapes } else { &[] };
         let main = self.main.filter(|_| gpu == judged).map(|n| (Pid(self.programs[n].pid), self.main_shapes));
         let frightening = self.frightening && gpu == judged;

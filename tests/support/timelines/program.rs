@@ -34,7 +34,7 @@ pub struct Program {
     pub events: Vec<Event>,
     /// Utilisation of its card from a moment on.
     pub busy: Vec<(f64, f64)>,
-    /// Loading ramps: alarms there count neither way.
+    /// Loading ramps, and what nobody could tell from a growth without end: alarms there count neither way.
     pub loading: Vec<(f64, f64)>,
     /// Since when it grows without bound.
     pub grows: Option<f64>,

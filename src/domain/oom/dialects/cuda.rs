@@ -1,4 +1,4 @@
-//! The CUDA runtime and driver as programs of all kinds show their errors; also Vulkan and OpenCL. The last dialect: others say more.
+//! The CUDA runtime and driver as programs of all kinds show their errors; also Vulkan and `OpenCL`. The last dialect: others say more.
 
 use super::{Dialect, Passage};
 use crate::domain::Framework;

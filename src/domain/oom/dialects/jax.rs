@@ -41,13 +41,13 @@ fn read(passage: &Passage) -> Option<Event> {
     }
     if let Some(found) = passage.find(&SPACE) {
         let mut event = Event::device(DIALECT.id, Framework::Jax);
-        if group(&found, 1) != "hbm" {
+        if group(&found, 1) == "hbm" {
+            event.cause = Some(Cause::BatchTooLarge);
+            event.figures.capacity = size(group(&found, 3));
+        } else {
             event.kind = Kind::SharedMemoryLimit;
             event.cause = Some(Cause::KernelLimit);
             event.figures.allowed = size(group(&found, 3));
-        } else {
-            event.cause = Some(Cause::BatchTooLarge);
-            event.figures.capacity = size(group(&found, 3));
         }
         event.figures.requested = size(group(&found, 2));
         return Some(event);
