@@ -38,6 +38,8 @@ pub struct Explanation {
     pub tips: Vec<Proposed>,
     /// What would not.
     pub wont_help: Vec<Unhelpful>,
+    /// The dialect that read it.
+    pub dialect: Option<&'static str>,
     /// The message, harmless and cut.
     pub message: Option<String>,
     /// The line it stands in.
@@ -148,6 +150,7 @@ impl Found {
             evidence,
             tips,
             wont_help,
+            dialect: Some(event.dialect),
             message: Some(event.text.clone()),
             line: Some(event.line).filter(|line| *line > 0),
             input: self.inputs.get(n).copied(),
@@ -194,6 +197,7 @@ impl Explanation {
             evidence: Vec::new(),
             tips: Vec::new(),
             wont_help: Vec::new(),
+            dialect: None,
             message: None,
             line: None,
             input: None,

@@ -11,7 +11,7 @@ use super::event::{Allocator, Event, Kind};
 /// No more failures than this are kept in full; later ones are counted.
 const MOST_KEPT: usize = 1_024;
 /// No more failures than this are told from what came before them.
-const MOST_KNOWN: usize = 65_536;
+const MOST_KNOWN: usize = 16_384;
 /// How many of the latest failures a message without figures may belong to.
 const LATEST: usize = 32;
 /// A message without figures belongs to a failure no farther away than this, in bytes of the log.
@@ -33,6 +33,11 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// Whether more failures could not be told from those that are known.
+    pub fn is_full(&self) -> bool {
+        self.known.len() >= MOST_KNOWN || self.more >= MOST_KNOWN as u64
+    }
+
     /// Takes a message; tells whether it is a failure of its own.
     pub fn add(&mut self, event: Event) -> bool {
         let key = key(&event);

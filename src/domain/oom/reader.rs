@@ -1,11 +1,12 @@
 //! Plain lines in, failures out: what the dialects read in a stretch of a log.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::dialects::{DIALECTS, Dialect, Passage};
+use super::dialects::{DIALECTS, Dialect, Passage, cut};
 use super::event::Event;
 use super::ledger::Ledger;
 use super::line::{self, Line};
@@ -23,6 +24,14 @@ const SHOWN: usize = 1_000;
 const SHORT: usize = 64;
 /// So many of them.
 const MORE: usize = 5;
+/// Longer lines are looked at in pieces, as if they were folded there.
+const PIECE: usize = 4 << 10;
+/// So much of each line before is kept in a passage.
+const GLANCE: usize = 400;
+/// A line is no message when so many that differ in their digits alone were none.
+const ENOUGH: u8 = 12;
+/// No more such lines are known.
+const MOST_SHAPES: usize = 4_096;
 /// Lines at least this wide may have been folded by a terminal.
 const FOLDED: usize = 60;
 
@@ -36,6 +45,8 @@ pub struct Reader {
     time: Option<f64>,
     /// The rank whose stack is being printed, by lines that do not name it again.
     speaks: Option<(u32, bool)>,
+    /// Lines that are no messages, by what they are without digits.
+    shapes: HashMap<u64, u8>,
     /// Whether the line before the next one gave a message.
     told: bool,
     /// What was found.
@@ -73,10 +84,20 @@ impl Reader {
             } else if let Some((rank, sole)) = self.speaks {
                 (line.rank, line.sole) = (Some(rank), sole);
             }
-            self.lines.push_back(line);
-            if self.lines.len() - self.next > AHEAD {
-                self.look();
+            while line.text.len() > PIECE {
+                let rest = line.text.split_off(cut(&line.text, PIECE).len());
+                let piece = Line { text: std::mem::replace(&mut line.text, rest), width: PIECE, ..line.clone() };
+                self.lines.push_back(piece);
+                self.advance();
             }
+            self.lines.push_back(line);
+            self.advance();
+        }
+    }
+
+    fn advance(&mut self) {
+        if self.lines.len() - self.next > AHEAD {
+            self.look();
         }
     }
 
@@ -98,7 +119,16 @@ impl Reader {
         let Some(line) = self.lines.get(at) else { return };
         self.time = line.time.or(self.time);
         let dialects = marked(&line.text);
-        let found = if dialects == 0 { None } else { self.read(at, dialects) };
+        let mut found = None;
+        if dialects != 0 && !self.ledger.is_full() {
+            let shape = shape(&line.text);
+            let known = self.shapes.get(&shape).is_some_and(|times| *times >= ENOUGH);
+            found = if known { None } else { self.read(at, dialects) };
+            if found.is_none() && (self.shapes.len() < MOST_SHAPES || self.shapes.contains_key(&shape)) {
+                let times = self.shapes.entry(shape).or_default();
+                *times = times.saturating_add(1);
+            }
+        }
         self.told = found.is_some();
         if let Some(event) = found
             && self.ledger.add(event)
@@ -126,7 +156,7 @@ impl Reader {
 
     fn read_from(&self, at: usize, dialects: u64) -> Option<Event> {
         let line = self.lines.get(at)?;
-        let before: Vec<&str> = self.lines.range(..at).map(|line| line.text.as_str()).collect();
+        let before: Vec<&str> = self.lines.range(..at).map(|line| cut(&line.text, GLANCE)).collect();
         let before = before.join("\n");
         let follow = || self.lines.range(at + 1..).take(AHEAD).filter(|next| next.rank == line.rank || next.rank.is_none());
         let widest = follow().chain([line]).map(|line| line.width).max().unwrap_or(0);
@@ -142,26 +172,16 @@ impl Reader {
             }
             text
         };
-        let mut texts = vec![joined(|_, _| "\n")];
-        if line.width >= FOLDED - 12 {
-            // Wrapped between words; folded at the last column, within words and numbers.
-            texts.push(joined(|_, _| " "));
-            texts.push(joined(|last, widest| if last.width == widest { "" } else { " " }));
-        }
-        let mut best: Option<Event> = None;
+        let texts = [joined(|_, _| "\n")];
+        let mut best = read_one(dialects, &texts, line, &before);
         let mut folded = false;
-        for dialect in bits(dialects) {
-            for (n, text) in texts.iter().enumerate() {
-                let passage = Passage { text, first: line.text.len().min(text.len()), before: &before };
-                let Some(event) = (dialect.read)(&passage) else { continue };
-                if best.as_ref().is_none_or(|best| event.tells() > best.tells()) {
-                    best = Some(event);
-                    folded = n > 0;
-                }
-            }
-            if best.is_some() {
-                break;
-            }
+        // A message that tells all is not folded within words.
+        if line.width >= FOLDED - 12 && best.as_ref().is_none_or(|event| event.figures.known() < 4) {
+            // Wrapped between words; folded at the last column, within words and numbers.
+            let texts = [joined(|_, _| " "), joined(|last, widest| if last.width == widest { "" } else { " " })];
+            let other = read_one(dialects, &texts, line, &before);
+            folded = other.as_ref().is_some_and(|event| best.as_ref().is_none_or(|best| event.tells() > best.tells()));
+            best = if folded { other } else { best };
         }
         let mut event = best?;
         if event.rank.is_none() {
@@ -176,6 +196,27 @@ impl Reader {
         event.text = clean(&text.join(" "), SHOWN);
         Some(event)
     }
+}
+
+/// What the first dialect of a set that reads a line makes of it, by whichever text tells most.
+fn read_one(dialects: u64, texts: &[String], line: &Line, before: &str) -> Option<Event> {
+    for dialect in bits(dialects) {
+        let read = |text: &String| (dialect.read)(&Passage { text, first: line.text.len().min(text.len()), before });
+        let found = texts.iter().filter_map(read).max_by_key(Event::tells);
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// What a line is without its digits.
+fn shape(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for byte in text.bytes().take(512).filter(|byte| !byte.is_ascii_digit()) {
+        hasher.write_u8(byte);
+    }
+    hasher.finish()
 }
 
 /// The dialects of a set.

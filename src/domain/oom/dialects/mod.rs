@@ -5,7 +5,7 @@
 
 mod passage;
 
-pub use passage::Passage;
+pub use passage::{Passage, cut};
 pub use vllm::{fitting_length, left_for_cache};
 
 use super::event::Event;

@@ -15,6 +15,11 @@ pub struct Passage<'a> {
     pub before: &'a str,
 }
 
+/// The first words of a message are no longer, in bytes.
+const HEAD: usize = 600;
+/// No message is longer.
+const LONGEST: usize = 6_000;
+
 /// What makes even a message with figures a piece of a document or a test.
 static QUOTED: Pattern = Pattern::new(
     r"(?i)\b(?:(?:if|when|whenever) you (?:see|get|encounter|hit)|e\.g\.|for example|such as|faq|simulate[ds]?|simulating|injected|injecting|mock(?:ed|ing)?|assert\w*|match=|raises\(|test_\w*|docs?:)[^\n]{0,60}$",
@@ -45,16 +50,16 @@ impl<'a> Passage<'a> {
 
     /// A match that begins in the first line.
     pub fn find_any(&self, pattern: &Pattern) -> Option<Captures<'a>> {
-        let found = pattern.captures(self.text)?;
+        // Far beyond its first line no message begins.
+        let window = cut(self.text, self.first + HEAD);
+        let found = pattern.captures(window)?;
         (found.get(0)?.start() < self.first).then_some(found)
     }
 
     /// The text from a match on, no more of it than a message can have.
     pub fn from(&self, found: &Captures) -> &'a str {
         let start = found.get(0).map_or(0, |all| all.start());
-        let rest = self.text.get(start..).unwrap_or_default();
-        let end = rest.char_indices().nth(4_000).map_or(rest.len(), |(at, _)| at);
-        rest.get(..end).unwrap_or(rest)
+        cut(self.text.get(start..).unwrap_or_default(), LONGEST)
     }
 
     /// The first line up to a match.
@@ -62,6 +67,15 @@ impl<'a> Passage<'a> {
         let start = found.get(0).map_or(0, |all| all.start());
         self.text.get(..start).unwrap_or_default()
     }
+}
+
+/// The beginning of a text, at most so many bytes.
+pub fn cut(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or(text)
 }
 
 /// A group of a match.
