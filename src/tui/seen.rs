@@ -8,7 +8,7 @@ use super::widgets::glyphs::Glyphs;
 use super::world::World;
 use crate::domain::finding::Weight;
 use crate::domain::tips::TIPS;
-use crate::domain::{Advice, Bytes, Finding, RiskLevel};
+use crate::domain::{Advice, Bytes, Finding, Quantity, RiskLevel};
 
 /// The findings worth a place beside others, newest first: those that do not just belong to a healthy run, and none of
 /// after the moment looked at.
@@ -69,9 +69,21 @@ pub fn title_of(advice: &Advice) -> &str {
     TIPS.iter().find(|tip| tip.id == advice.tip).map_or(&advice.tip, |tip| tip.title)
 }
 
-/// What a tip should save: `saves 8.0 to 12 GiB`.
+/// What was seen and how much of it: `spike 5.67 GiB`.
+pub fn headline(finding: &Finding) -> String {
+    let much = finding.evidence.iter().find(|(_, quantity)| matches!(quantity, Quantity::Bytes(_) | Quantity::Rate(_)));
+    much.map_or_else(|| finding.kind.title().to_owned(), |(_, quantity)| format!("{} {quantity}", finding.kind.title()))
+}
+
+/// What a tip should save: `saves 8.00 to 12.0 GiB`.
 pub fn bytes_saved((lo, hi): (Bytes, Bytes)) -> String {
-    if lo == hi { format!("saves {hi}") } else { format!("saves {lo} to {hi}") }
+    if lo == hi {
+        format!("saves {hi}")
+    } else if lo == Bytes::ZERO {
+        format!("saves up to {hi}")
+    } else {
+        format!("saves {lo} to {hi}")
+    }
 }
 
 /// Shows the moment of a finding on its card.

@@ -8,7 +8,7 @@ use super::super::look::{Focus, Layer, Look};
 use super::super::seen::{self, bytes_saved, label, role};
 use super::super::theme::Role;
 use super::super::widgets::list;
-use super::super::widgets::text::{Rule, fit_clauses, put, put_right, width};
+use super::super::widgets::text::{Rule, fit, fit_clauses, put, put_right, width};
 use super::super::world::World;
 use super::Panel;
 use crate::domain::{Certainty, Finding};
@@ -96,21 +96,20 @@ fn entry(world: &World<'_>, finding: &Finding, area: Rect, buf: &mut Buffer) {
     let room = area.width.saturating_sub(if likely.is_empty() { 0 } else { 8 });
     let mut x = put(buf, area.x, area.y, 4, &label(finding, world.glyphs), world.style(role(finding))) + 1;
     x = put(buf, x, area.y, 8, &world.time(finding.t), world.style(Role::Dim)) + 1;
-    let evidence = finding.evidence_text();
-    let colon = if evidence.is_empty() { "" } else { ": " };
-    let text = format!("GPU {} {}{colon}{evidence}", finding.gpu, finding.kind.title());
+    // The first figure says how much; the others are told where there is room for all.
+    let text = format!("GPU {} {}", finding.gpu, seen::headline(finding));
     let room = (area.x + room).saturating_sub(x);
-    put(buf, x, area.y, room, &fit_clauses(&text, room), world.style(role(finding)));
+    put(buf, x, area.y, room, &fit(&text, room), world.style(role(finding)));
     put_right(buf, area.right(), area.y, 6, likely, world.style(Role::Dim));
     if area.height < 2 {
         return;
     }
     let Some(first) = finding.advice.first() else { return };
-    let saved = first.saves.map_or(String::new(), |saves| format!(" ({})", bytes_saved(saves)));
-    let text = format!("{}{saved}", seen::title_of(first));
+    let saved = first.saves.map_or(String::new(), |saves| format!("{}: ", bytes_saved(saves)));
+    let text = format!("{saved}{}", seen::title_of(first));
     let more = finding.advice.len() - 1;
     let rest = if more > 0 { format!("  +{more}") } else { String::new() };
     let room = area.width.saturating_sub(3 + width(&rest));
-    let end = put(buf, area.x + 3, area.y + 1, room, &fit_clauses(&text, room), world.style(Role::Text));
+    let end = put(buf, area.x + 3, area.y + 1, room, &fit(&text, room), world.style(Role::Text));
     put(buf, end, area.y + 1, width(&rest), &rest, world.style(Role::Dim));
 }
