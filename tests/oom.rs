@@ -31,7 +31,7 @@ fn cases() -> Vec<(String, Vec<u8>, Value)> {
 
 fn explain(log: &[u8]) -> Explanation {
     let mut scanner = Scanner::new();
-    scanner.push(log.to_vec());
+    scanner.push_bytes(log);
     scanner.finish().explain()
 }
 
@@ -147,4 +147,37 @@ fn every_case_is_explained() {
     println!("{right} of {} cases, {} version ranges differ", cases.len(), versions.len());
     assert!(wrong.is_empty(), "{right} of {}: {wrong:#?}\n{versions:#?}", cases.len());
     assert!(versions.is_empty(), "{versions:#?}");
+}
+
+/// Own variants: name, then kind, framework, device, cause, occurrences and ranks as words, then the tip that has to be among the
+/// first two; below it the log.
+#[test]
+fn variants_are_told_apart() {
+    let text = fs::read_to_string(fixtures().with_file_name("oom-variants.txt")).unwrap();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for part in format!("\n{text}").split("\n=== ").filter(|part| !part.trim().is_empty()) {
+        let (head, log) = part.split_once('\n').unwrap();
+        let mut fields = head.split('|').map(str::trim);
+        let (name, wanted, tip) = (fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap_or_default());
+        let found = explain(log.as_bytes());
+        let word = |text: Option<String>| text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned());
+        let ranks: Vec<String> = found.ranks.iter().map(ToString::to_string).collect();
+        let got = [
+            found.kind.to_string(),
+            word(found.framework.map(|framework| framework.to_string())),
+            word(found.device.map(|device| device.to_string())),
+            found.cause.to_string(),
+            found.occurrences.to_string(),
+            word(Some(ranks.join(","))),
+        ]
+        .join(" ");
+        let tips: Vec<&str> = found.tips.iter().map(|tip| tip.tip).collect();
+        let advised = if tip.is_empty() { tips.is_empty() } else { tips.iter().take(2).any(|first| *first == tip) };
+        if got != wanted || !advised {
+            wrong.push(format!("{name}:\n  found  {got} {tips:?}\n  wanted {wanted} {tip}"));
+        }
+        count += 1;
+    }
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", count - wrong.len(), wrong.join("\n"));
 }

@@ -205,13 +205,16 @@ fn a_terminal_that_goes_away_ends_the_dashboard() {
     }
     drop(reader);
     drop(pair.master);
-    let deadline = std::time::Instant::now() + DEADLINE;
-    while child.try_wait().unwrap().is_none() {
-        if std::time::Instant::now() >= deadline {
-            child.kill().unwrap();
-            panic!("it lives on without a terminal");
-        }
-        thread::yield_now();
+    let mut killer = child.clone_killer();
+    let (ended, wait) = std::sync::mpsc::channel();
+    let watch = move || {
+        let _ = child.wait();
+        let _ = ended.send(());
+    };
+    thread::Builder::new().name("end".to_owned()).spawn(watch).unwrap();
+    if wait.recv_timeout(DEADLINE).is_err() {
+        killer.kill().unwrap();
+        panic!("it lives on without a terminal");
     }
 }
 

@@ -41,7 +41,7 @@ pub fn command() -> Command {
              Without a GPU, `vramscope demo` shows the same dashboard on a simulated node.",
         )
         .after_help(
-            "Exit codes: 0 success, 1 failure, 2 usage or configuration, 3 no usable driver or device, or it does not answer, \
+            "Exit codes: 0 success, 1 failure (explain: no GPU ran out of memory in the input), 2 usage or configuration, 3 no usable driver or device, or it does not answer, \
              4 the recording is damaged and what could be read was used, or pick: no device has that headroom; with a command \
              after --, its own.\n\
              Durations: 250ms, 1s, 5m, or bare seconds.",

@@ -35,7 +35,7 @@ const FILES: &[(&str, &str)] = &[
 
 const EXIT_STATUS: &[(&str, &str)] = &[
     ("0", "success"),
-    ("1", "failure"),
+    ("1", "failure; explain: no GPU out of memory in the input"),
     ("2", "usage error, bad configuration or unreadable input"),
     ("3", "no usable NVIDIA driver or device, or it does not answer"),
     (

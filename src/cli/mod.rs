@@ -5,7 +5,7 @@
 //! | code | meaning |
 //! |---|---|
 //! | 0 | success; also when the reader of a pipe has gone |
-//! | 1 | failure |
+//! | 1 | failure; `explain`: no GPU out of memory in the input |
 //! | 2 | usage error, bad configuration, unreadable input |
 //! | 3 | no usable NVIDIA driver or device, or it does not answer |
 //! | 4 | the recording is damaged, what could be read was used; `pick`: no device has that headroom |
@@ -16,6 +16,7 @@ pub mod child;
 pub mod completions;
 pub mod dashboard;
 pub mod demo;
+pub mod explain;
 #[cfg(debug_assertions)]
 pub mod fault;
 pub mod log;
@@ -79,6 +80,8 @@ pub enum Action {
     Demo(demo::Args),
     /// Print one snapshot as a table or JSON, then exit
     Once(once::Args),
+    /// Find the out-of-memory failure in a log, break its numbers down, advise
+    Explain(explain::Args),
     /// Pick GPUs with headroom for a new job, and print them or run a command on them
     Pick(pick::Args),
     /// Report on a recording: peaks, who grew, what was found
@@ -152,6 +155,7 @@ fn run(matches: &clap::ArgMatches) -> anyhow::Result<Exit> {
         Action::Top => dashboard::run(&context),
         Action::Demo(args) => demo::run(&args, &context),
         Action::Once(args) => once::run(&args, &context),
+        Action::Explain(args) => explain::run(&args, &context),
         Action::Pick(args) => pick::run(&args, &context),
         Action::Report(args) => report::run(&args, &context),
         Action::Tips(args) => tips::run(&args),
@@ -188,7 +192,12 @@ fn exit_of(error: &anyhow::Error) -> Exit {
         if cause.is::<ReadError>() || cause.is::<Unusable>() || cause.is::<OutputError>() {
             return Exit::Usage;
         }
-        if cause.is::<ConfigError>() || cause.is::<ScenarioError>() || cause.is::<clap::Error>() || cause.is::<tips::NoTip>() {
+        if cause.is::<explain::Unreadable>()
+            || cause.is::<ConfigError>()
+            || cause.is::<ScenarioError>()
+            || cause.is::<clap::Error>()
+            || cause.is::<tips::NoTip>()
+        {
             return Exit::Usage;
         }
         if cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {

@@ -205,7 +205,11 @@ fn crowd(folder: &std::path::Path, seconds: u64) {
     let used = dashboard.cpu().saturating_sub(before).as_secs_f64();
     let frames = dashboard.frames();
     println!("pty 80x24, scenario crowd ({} processes on one card), --interval 1s, {seconds} s", stand_ins.children.len());
-    print("CPU per second", used * 1e3 / from.elapsed().as_secs_f64(), NVTOP, "ms");
+    println!(
+        "CPU per second {:.2} ms, {:.1} frames",
+        used * 1e3 / from.elapsed().as_secs_f64(),
+        frames as f64 / from.elapsed().as_secs_f64()
+    );
     let each = used * 1e3 / frames.max(1) as f64;
     print(&format!("CPU per frame of {frames}, beside nvtop's"), each, NVTOP, "ms");
     print(&format!("CPU per frame of {frames}, beside nvitop's"), each, NVITOP, "ms");

@@ -330,9 +330,12 @@ mod tests {
         }
     }
 
+    /// Used memory in MiB by seconds.
+    type Curve = fn(f64) -> f64;
+
     #[test]
     fn what_is_full_or_swings_to_the_brim_raises_no_alarm() {
-        let steady: [(&str, fn(f64) -> f64); 6] = [
+        let steady: [(&str, Curve); 6] = [
             ("flat at 98 %", |_| 80_000.0),
             ("swing to 94 %", |t| 30_000.0 + 47_000.0 * tooth(t, 0.7)),
             ("slow teeth to 94 %", |t| 30_000.0 + 47_000.0 * tooth(t, 23.0)),

@@ -113,7 +113,8 @@ impl Case<'_> {
     /// What is missing: the request less what is free.
     fn shortfall(&self) -> Option<Bytes> {
         let f = &self.event.figures;
-        Some(f.requested?.saturating_sub(f.free.unwrap_or_default()))
+        let room = f.free.or_else(|| f.allowed.map(|allowed| allowed.saturating_sub(f.allocated.unwrap_or_default())));
+        Some(f.requested?.saturating_sub(room?))
     }
 
     /// What other processes hold.
@@ -174,7 +175,7 @@ impl Case<'_> {
             .then(|| tip("gradient_checkpointing", "activations are computed again in the backward pass instead of being kept"))
     }
 
-    fn shorter(&self) -> Proposed {
+    fn shorter() -> Proposed {
         tip("shorter_sequence", "activations grow with the length, and scores of attention with its square")
     }
 
@@ -245,7 +246,7 @@ impl Case<'_> {
         if self.clues.in_stack(Clue::Logits).is_some() {
             return vec![
                 saving("fused_loss", Bytes::ZERO, asked, "the logits of all tokens are one tensor"),
-                self.shorter(),
+                Self::shorter(),
                 self.reduce(),
             ];
         }
@@ -257,7 +258,7 @@ impl Case<'_> {
                     asked,
                     format!("a full matrix of scores of {asked}; fused kernels never make it"),
                 ),
-                self.shorter(),
+                Self::shorter(),
                 tip("check_inputs", "is the length what was meant?"),
             ];
         }
@@ -431,7 +432,7 @@ impl Case<'_> {
                 let mut tips: Vec<Proposed> = self.checkpointing().into_iter().collect();
                 tips.push(self.reduce());
                 if self.event.cause == Some(Cause::BatchTooLarge) {
-                    tips.push(self.shorter());
+                    tips.push(Self::shorter());
                 }
                 return tips;
             }
@@ -485,11 +486,7 @@ impl Case<'_> {
                 tip("lower_gpu_memory_utilization", "leave more of the card outside the engine's static pool"),
             ],
             Activity::Serving => vec![self.reduce(), tip("fewer_concurrent_requests", "fewer requests at once")],
-            Activity::Application => vec![
-                tip("chunk_or_tile", "tiled decoding works on parts of the picture"),
-                tip("cpu_offload", "models that are not in use wait in RAM"),
-                tip("quantize_weights", "fp8 or GGUF weights leave more room"),
-            ],
+            Activity::Application => Self::application(),
             Activity::Inference | Activity::Evaluation | Activity::Unknown if self.has(Clue::Tiles) => {
                 vec![
                     tip("chunk_or_tile", "smaller tiles, or fewer frames at once"),
@@ -510,7 +507,7 @@ impl Case<'_> {
                 let mut tips = vec![self.reduce()];
                 tips.extend(self.checkpointing());
                 if self.has(Clue::Length) {
-                    tips.push(self.shorter());
+                    tips.push(Self::shorter());
                 } else if self.ranks > 1 || self.has(Clue::Distributed) {
                     tips.push(tip("shard_states", "several GPUs hold the same states: FSDP or ZeRO divides them"));
                 } else if self.has(Clue::FullPrecision) && !self.has(Clue::HalfPrecision) {
@@ -519,6 +516,15 @@ impl Case<'_> {
                 tips
             }
         }
+    }
+
+    /// A ready application, whose options are all that its user can change.
+    fn application() -> Vec<Proposed> {
+        vec![
+            tip("chunk_or_tile", "tiled decoding works on parts of the picture"),
+            tip("cpu_offload", "models that are not in use wait in RAM"),
+            tip("quantize_weights", "fp8 or GGUF weights leave more room"),
+        ]
     }
 
     /// Nothing tells the cause: what is cheap to try.
@@ -542,11 +548,12 @@ impl Case<'_> {
                 vec![self.free_other(), other_gpu, tip("restart_process", "a process that died may still hold the card")]
             }
             _ if self.event.stage == Some(Stage::Context) => vec![self.free_other(), other_gpu],
+            _ if self.activity == Activity::Application => Self::application(),
             "candle" => vec![tip("quantize_weights", "weights of a smaller type"), self.free_other()],
             "numba" | "cupy" => vec![tip("chunk_or_tile", "work on parts of the arrays"), self.free_other()],
             "cuda_jl" => vec![tip("del_and_gc", "arrays that are no longer needed still fill the pool"), self.reduce()],
             "xgboost" => vec![tip("chunk_or_tile", "external memory reads the data in parts"), self.free_other()],
-            "rmm" => self.step_of_tables(),
+            "rmm" => Self::step_of_tables(),
             "mxnet" | "tensorflow" | "paddle" | "onnxruntime" | "tensorrt" => vec![self.reduce(), self.free_other()],
             "pytorch" | "pytorch_plain" | "pytorch_async" => {
                 let mut tips = vec![self.reduce()];
@@ -562,7 +569,7 @@ impl Case<'_> {
         }
     }
 
-    fn step_of_tables(&self) -> Vec<Proposed> {
+    fn step_of_tables() -> Vec<Proposed> {
         vec![tip("chunk_or_tile", "smaller partitions need less at once"), tip("cpu_offload", "spilling to the host's memory")]
     }
 }

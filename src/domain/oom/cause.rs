@@ -309,6 +309,9 @@ fn foreign(event: &Event) -> Option<(Cause, Vec<String>)> {
             (Some(capacity), Some(free)) => {
                 format!("{} of {capacity} was taken before anything of its own was on the card", capacity.saturating_sub(free))
             }
+            _ if event.soft || event.stage == Some(Stage::Context) => {
+                "the framework takes its share at its start, and the driver had less to give".to_owned()
+            }
             _ => "the check before the start finds the card taken".to_owned(),
         };
         return Some((Cause::ForeignProcess, vec![text]));

@@ -90,7 +90,7 @@ static CLUES: [(Clue, Pattern); 32] = [
     (
         Clue::OptimizerInit,
         Pattern::new(
-            r"(?i)(?:_init_group|exp_avg|momentum_buffer|initialize_optimizer_states|initializ\w+ optimizer|create_fp32|fp32_partition|fp32_groups|init_state\b|_initialize_state|_lazy_init_state|init_group|master_(?:weights|params)|state\[.(?:step|exp_avg|momentum)|get_optimizer_state|optimizer\.load_state_dict)",
+            r"(?i)(?:_init_group|exp_avg|momentum_buffer|initialize_optimizer_states|initializ\w+ optimizer|create_fp32|fp32_partition|fp32_groups|init_state\b|_initialize_state|_lazy_init_state|init_group|master_(?:weights|params)|state\[['\x22](?:step|exp_avg|momentum)|get_optimizer_state|optimizer\.load_state_dict)",
         ),
     ),
     (
@@ -136,7 +136,7 @@ static CLUES: [(Clue, Pattern); 32] = [
     (
         Clue::LanguageEngine,
         Pattern::new(
-            r"(?i)(?:sglang|vllm|text.generation.(?:inference|launcher|server)|\bchat\b|/v1/(?:chat|completions)|generate failed|EngineCore|lmdeploy|tokens/s|past_key_values|kv.?cache|\bdecode batch|llm_engine|lm_head|logits = self\.head)",
+            r"(?i)(?:sglang|vllm|text[_-]generation[_-](?:inference|launcher|server)|\bchat\b|/v1/(?:chat|completions)|generate failed|EngineCore|lmdeploy|tokens/s|past_key_values|kv[_\x20-]?cache|\bdecode batch|llm_engine|lm_head|logits = self\.head)",
         ),
     ),
     (Clue::Prefill, Pattern::new(r"(?i)\bprefill")),
@@ -149,25 +149,25 @@ static CLUES: [(Clue, Pattern); 32] = [
     (
         Clue::KvCache,
         Pattern::new(
-            r"(?i)(?:kv.?cache|past_key_values|cache_engine|_allocate_kv|allocate_kv|kv_pool|token_to_kv|cache_utils\.py|DynamicCache|key_cache|torch\.cat\(\[?self\.key)",
+            r"(?i)(?:kv[_\x20-]?cache|past_key_values|cache_engine|_allocate_kv|allocate_kv|kv_pool|token_to_kv|cache_utils\.py|DynamicCache|key_cache|torch\.cat\(\[?self\.key)",
         ),
     ),
     (
         Clue::Attention,
         Pattern::new(
-            r"(?i)(?:\battn|attention|\bscores\b|q @ k|matmul\(q|baddbmm|softmax\(\s*(?:scores|attn|qk)|query.{0,20}key)",
+            r"(?i)(?:\battn|attention|\bscores\b|q @ k|matmul\(q|baddbmm|softmax\(\s*(?:scores|attn|qk)|query[^\n]{0,20}key)",
         ),
     ),
     (
         Clue::Logits,
         Pattern::new(
-            r"(?i)(?:cross_entropy|log_softmax|logits\.float\(|lm_head\(|CrossEntropyLoss|selective_log_softmax|ForCausalLMLoss|fixed_cross_entropy|loss_function\(|logits = logits|logits\.(?:contiguous|view)|upcast.{0,10}logits|nll_loss)",
+            r"(?i)(?:cross_entropy|log_softmax|logits\.float\(|lm_head\(|CrossEntropyLoss|selective_log_softmax|ForCausalLMLoss|fixed_cross_entropy|loss_function\(|logits = logits|logits\.(?:contiguous|view)|upcast[^\n]{0,10}logits|nll_loss)",
         ),
     ),
     (
         Clue::Tiles,
         Pattern::new(
-            r"(?i)(?:\btil(?:e|es|ing|ed)\b|upscal\w*|\bvae\b|frames?\b|esrgan|\bvideo\b|super.?res|\bvolume\b|patch(?:es)?\b|\d{3,4}x\d{3,4}|interpolate|conv3d|\bvid\b)",
+            r"(?i)(?:\btil(?:e|es|ing|ed)\b|upscal\w*|\bvae\b|frames?\b|esrgan|\bvideo\b|super[_\x20-]?res|\bvolume\b|patch(?:es)?\b|\d{3,4}x\d{3,4}|interpolate|conv3d|\bvid\b)",
         ),
     ),
     (
@@ -179,7 +179,7 @@ static CLUES: [(Clue, Pattern); 32] = [
     (
         Clue::Distributed,
         Pattern::new(
-            r"(?i)(?:\bfsdp|\bddp\b|DistributedDataParallel|deepspeed|zero-?[123]|\bworld.?size|torchrun|ProcessGroup|fully_shard|megatron)",
+            r"(?i)(?:\bfsdp|\bddp\b|DistributedDataParallel|deepspeed|zero-?[123]|\bworld[_\x20-]?size|torchrun|ProcessGroup|fully_shard|megatron)",
         ),
     ),
     (
@@ -193,12 +193,12 @@ static CLUES: [(Clue, Pattern); 32] = [
     (
         Clue::CheckpointingOn,
         Pattern::new(
-            r"(?i)(?:gradient_?checkpointing(?:_enable\(|\s?[=:]\s?True| (?:is )?(?:on|enabled))|activation.?checkpointing[^\n]{0,20}(?:on|enabled|full|true)|checkpoint\.py\x22?, line|torch/utils/checkpoint\.py)",
+            r"(?i)(?:gradient_?checkpointing(?:_enable\(|\s?[=:]\s?True| (?:is )?(?:on|enabled))|activation[_\x20-]?checkpointing[^\n]{0,20}(?:on|enabled|full|true)|checkpoint\.py\x22?, line|torch/utils/checkpoint\.py)",
         ),
     ),
     (
         Clue::HalfPrecision,
-        Pattern::new(r"(?i)(?:\bbf16\b|\bbfloat16\b|\bfp16\b|\bfloat16\b|autocast|mixed.?precision|\bamp\b|\bfp8\b)"),
+        Pattern::new(r"(?i)(?:\bbf16\b|\bbfloat16\b|\bfp16\b|\bfloat16\b|autocast|mixed[_\x20-]?precision|\bamp\b|\bfp8\b)"),
     ),
     (Clue::FullPrecision, Pattern::new(r"(?i)(?:\bfp32\b|\bfloat32\b|precision[\s=:]{1,3}32)")),
     (
@@ -226,7 +226,7 @@ static CLUES: [(Clue, Pattern); 32] = [
 static CARD: Pattern = Pattern::new(r"\bcuda:(\d{1,3})\b");
 static BEGINS: Pattern = Pattern::new(r"Traceback \(most recent call last\)|stack ?trace|Stack trace");
 static RECOVERS: Pattern = Pattern::new(
-    r"(?i)(?:\bretry(?:ing)?\b[^\n]{0,40}(?:with|batch|tiled|smaller|half)|ran out of memory[^\n]{0,60}(?:retrying|skipping)|skip(?:ping|ped)?[^\n]{0,20}\bbatch|recover(?:ed|ing)? from (?:cuda )?(?:oom|out of memory)|(?:reduc|decreas|lower|halv)(?:ing|ed|e) (?:the )?(?:micro.?)?batch|batch.?size (?:reduced|lowered|halved|is now|->|to) ?|fall(?:ing|s)? ?back (?:to|on)|trying batch size|attempting to recover|caught (?:cuda )?oom|oom caught|continuing (?:with|without|anyway))",
+    r"(?i)(?:\bretry(?:ing)?\b[^\n]{0,40}(?:with|batch|tiled|smaller|half)|ran out of memory[^\n]{0,60}(?:retrying|skipping)|skip(?:ping|ped)?[^\n]{0,20}\bbatch|recover(?:ed|ing)? from (?:cuda )?(?:oom|out of memory)|(?:reduc|decreas|lower|halv)(?:ing|ed|e) (?:the )?(?:micro[_\x20-]?)?batch|batch[_\x20-]?size (?:reduced|lowered|halved|is now|->|to) ?|fall(?:ing|s)? ?back (?:to|on)|trying batch size|attempting to recover|caught (?:cuda )?oom|oom caught|continuing (?:with|without|anyway))",
 );
 static SUCCEEDS: Pattern = Pattern::new(
     r"(?i)(?:\btraining (?:is )?(?:finished|complete[d]?|done)|\bfinished training|\bPASSED\b|\b\d+ passed\b|\bsaved (?:checkpoint|model|to)\b|\bdone\b|completed successfully|finished successfully|Engine (?:generation completed|built)|exit code:? 0\b|\bsuccess(?:fully)?\b|rendering finished|Saved: )",

@@ -60,7 +60,7 @@ impl Decoder {
             match self.odd.take() {
                 None => self.odd = Some(byte),
                 Some(first) => {
-                    units.push(if self.big { u16::from_be_bytes([first, byte]) } else { u16::from_le_bytes([first, byte]) })
+                    units.push(if self.big { u16::from_be_bytes([first, byte]) } else { u16::from_le_bytes([first, byte]) });
                 }
             }
         }

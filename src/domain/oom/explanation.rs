@@ -162,7 +162,8 @@ impl Found {
 /// Whether the program went on after a message of a failure.
 fn recovered(event: &Event, sequel: &Sequel, end: &Sequel, hard: bool) -> bool {
     let device = event.kind == Kind::DeviceOom;
-    if !device && !(event.soft && event.kind == Kind::HostOom) {
+    let soft_host = event.soft && event.kind == Kind::HostOom;
+    if !(device || soft_host) {
         return false;
     }
     let goes_on = sequel.went_on >= 2;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
+use memchr::memchr;
 
+use super::scanner::Piece;
 use super::size::Pattern;
 use crate::domain::Bytes;
 use crate::domain::bytes::{GIB, MIB};
@@ -15,6 +17,12 @@ const MOST_SERIES: usize = 32;
 const MOST_POINTS: usize = 256;
 /// No line is looked at farther, in bytes.
 const LONGEST: usize = 4 << 10;
+/// A log is read in pieces of this size.
+const PIECE: u64 = 128 << 10;
+/// So many of them, spread evenly.
+const MOST_PIECES: u64 = 24;
+/// And so many at its end.
+const LAST_PIECES: u64 = 8;
 /// A rise is no noise from this size on.
 const LEAST_RISE: u64 = 192 * MIB;
 
@@ -92,11 +100,24 @@ fn has_word(line: &[u8]) -> bool {
 }
 
 impl Growth {
-    /// Reads a part of the log that begins at a place; what was read before is passed over.
+    /// Which parts of a log to read up to a place, from where they have been read or from another place on: all of it, or of a long
+    /// one so many that are spread evenly, and its end.
+    pub fn pieces(&self, from: u64, to: u64) -> Vec<Piece> {
+        let from = from.max(self.read_to);
+        let pieces = to.saturating_sub(from).div_ceil(PIECE);
+        let every = pieces.div_ceil(MOST_PIECES).max(1);
+        (0..pieces)
+            .filter(|n| n % every == 0 || pieces - n <= LAST_PIECES)
+            .map(|n| Piece { start: from + n * PIECE, length: PIECE.min(to - from - n * PIECE) })
+            .collect()
+    }
+
+    /// Reads a part of the log that begins at a place, without the lines that are cut at its ends.
     pub fn read(&mut self, start: u64, bytes: &[u8]) {
-        let skip = self.read_to.saturating_sub(start) as usize;
-        let Some(bytes) = bytes.get(skip..).filter(|bytes| !bytes.is_empty()) else { return };
-        self.read_to = start + skip as u64 + bytes.len() as u64;
+        let joins = start == self.read_to;
+        self.read_to = start + bytes.len() as u64;
+        let cut = |from: usize| bytes.get(from..).unwrap_or_default();
+        let bytes = if joins { bytes } else { memchr(b'\n', bytes).map_or(&[][..], |at| cut(at + 1)) };
         for line in bytes.split(|byte| matches!(byte, b'\n' | b'\r')) {
             let line = line.get(..LONGEST).unwrap_or(line);
             if has_word(line) {
@@ -281,11 +302,12 @@ mod tests {
     #[test]
     fn warm_up_levels_and_reserved_memory_are_no_leak() {
         for figures in [&[3.0, 8.0, 8.1, 8.1, 8.1, 8.1][..], &[3.0, 3.0, 3.0, 3.0, 3.0], &[3.0, 9.0, 4.0, 8.0, 3.0, 9.0]] {
-            let text: String = figures.iter().enumerate().map(|(n, gib)| format!("step {n} mem {gib:.2} GiB\n")).collect();
+            let lines: Vec<String> = figures.iter().enumerate().map(|(n, gib)| format!("step {n} mem {gib:.2} GiB\n")).collect();
+            let text = lines.concat();
             assert_eq!(trends(&text).rising, None, "{text}");
         }
-        let reserved: String = (0..8).map(|n| format!("step {n} reserved {}.0G\n", 10 + n)).collect();
-        assert_eq!(trends(&reserved).rising, None);
+        let reserved: Vec<String> = (0..8).map(|n| format!("step {n} reserved {}.0G\n", 10 + n)).collect();
+        assert_eq!(trends(&reserved.concat()).rising, None);
     }
 
     #[test]

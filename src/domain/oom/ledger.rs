@@ -49,7 +49,7 @@ impl Ledger {
             return false;
         }
         if self.failures.len() >= MOST_KEPT {
-            if self.known.len() < MOST_KNOWN && key != 0 && self.known.insert(key, usize::MAX).is_none() || key == 0 {
+            if key == 0 || self.known.len() < MOST_KNOWN && self.known.insert(key, usize::MAX).is_none() {
                 self.more += 1;
             }
             return false;

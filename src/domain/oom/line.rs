@@ -76,7 +76,7 @@ impl Fields {
             Value::Array(list) if depth < DEEPEST => list.iter().for_each(|value| self.collect(key, value, depth + 1)),
             Value::String(text) => match key {
                 "ts" | "time" | "timestamp" | "@timestamp" | "asctime" | "t" | "datetime" => {
-                    self.time = self.time.or(clock(text))
+                    self.time = self.time.or(clock(text));
                 }
                 "rank" | "local_rank" | "global_rank" => self.rank = self.rank.or(text.parse().ok()),
                 _ => self.texts.push(text.clone()),
@@ -242,19 +242,16 @@ impl Line {
             return unframed.trim_end().trim_end_matches(is_frame).trim();
         }
         let after = |end: usize| text.get(end..).unwrap_or_default();
-        match text.bytes().next() {
-            Some(b'0'..=b'9' | b'[' | b'(') => {
-                if let Some(found) = ISO.captures(text) {
-                    let group = |n: usize| found.get(n).map_or("", |group| group.as_str());
-                    self.time = self.time.or(seconds(group(1), group(2), group(3)));
-                    let rest = after(found.get(0).map_or(0, |all| all.end()));
-                    let tail = AFTER_TIME.regex().find(rest).map_or(0, |tail| tail.end());
-                    let (tail, rest) = rest.split_at(tail);
-                    self.take_rank(TP.number(tail).and_then(|rank| rank.try_into().ok()), true);
-                    return rest;
-                }
-            }
-            _ => {}
+        if let Some(b'0'..=b'9' | b'[' | b'(') = text.bytes().next()
+            && let Some(found) = ISO.captures(text)
+        {
+            let group = |n: usize| found.get(n).map_or("", |group| group.as_str());
+            self.time = self.time.or(seconds(group(1), group(2), group(3)));
+            let rest = after(found.get(0).map_or(0, |all| all.end()));
+            let tail = AFTER_TIME.regex().find(rest).map_or(0, |tail| tail.end());
+            let (tail, rest) = rest.split_at(tail);
+            self.take_rank(TP.number(tail).and_then(|rank| rank.try_into().ok()), true);
+            return rest;
         }
         for clocked in [&ENGINE_LOG, &GLOG, &TORCH_LOG, &SYSLOG] {
             if let Some(found) = clocked.captures(text) {

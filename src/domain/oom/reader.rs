@@ -18,7 +18,11 @@ const AHEAD: usize = 48;
 /// No passage is longer, in bytes.
 const LONGEST: usize = 8 << 10;
 /// No message is shown longer, in characters.
-const SHOWN: usize = 600;
+const SHOWN: usize = 1_000;
+/// A message whose first line is shorter is shown with the lines that follow it.
+const SHORT: usize = 64;
+/// So many of them.
+const MORE: usize = 5;
 /// Lines at least this wide may have been folded by a terminal.
 const FOLDED: usize = 60;
 
@@ -145,12 +149,14 @@ impl Reader {
             texts.push(joined(|last, widest| if last.width == widest { "" } else { " " }));
         }
         let mut best: Option<Event> = None;
+        let mut folded = false;
         for dialect in bits(dialects) {
-            for text in &texts {
+            for (n, text) in texts.iter().enumerate() {
                 let passage = Passage { text, first: line.text.len().min(text.len()), before: &before };
                 let Some(event) = (dialect.read)(&passage) else { continue };
                 if best.as_ref().is_none_or(|best| event.tells() > best.tells()) {
                     best = Some(event);
+                    folded = n > 0;
                 }
             }
             if best.is_some() {
@@ -165,7 +171,9 @@ impl Reader {
         event.offset = line.offset;
         event.end = line.offset + line.text.len() as u64;
         event.line = line.number;
-        event.text = clean(texts.first().map_or("", String::as_str), SHOWN);
+        let more = if folded || line.text.len() < SHORT { MORE } else { 0 };
+        let text: Vec<&str> = [line].into_iter().chain(follow().take(more)).map(|line| line.text.trim()).collect();
+        event.text = clean(&text.join(" "), SHOWN);
         Some(event)
     }
 }

@@ -16,7 +16,7 @@ use super::reader::Reader;
 /// How much of the log is kept: figures that were printed before the failure are evidence.
 pub const KEPT: u64 = 64 << 20;
 /// How large a block should be.
-pub const BLOCK: usize = 1 << 20;
+pub const BLOCK: usize = 1 << 18;
 /// What is read before a word that was found.
 const BEFORE: u64 = 16 << 10;
 /// What is read after it.
@@ -35,111 +35,46 @@ const MOST_SITUATIONS: usize = 32;
 /// Words of which each message of each dialect holds one (a test holds that). Few, so that one pass with vector instructions finds
 /// them all.
 pub const TRIGGERS: &[&str] = &[
-    "ALLOC",
-    "AllocAsync f",
-    "AllocHost",
+    "of memory",
     "OUT_OF_",
-    "CPUAlloc",
-    "error(2)",
-    "error(3)",
-    "failure 2",
-    "failure 3",
-    "CUDNN failure",
-    "llocate memory",
-    "Dst tensor",
-    "MemoryAlloc",
-    "Exit Code:",
-    "Fail to alloc",
-    "Failed to CUDA",
-    "Free memory on",
-    "GC over",
-    "HostAlloc",
-    "KV cache is n",
-    "KV cache pool",
-    "Killed",
-    "Limit:  ",
-    "MallocHost",
-    "MemoryError",
-    "NV_ENC_ERR",
-    "Not enough m",
-    "OOM",
-    "OpenEncode",
-    "Out Of M",
     "OutOf",
-    "EXHAUSTED",
-    "RMM failure",
-    "RMM_ERROR",
-    "Resource-Exh",
-    "ResourceExh",
-    "SIGKILL",
-    "NOT_INITIALIZED",
-    "Tactic Dev",
-    "o allocate",
-    "WinError",
-    "Workspace ",
-    "alloc fail",
-    "locatable dev",
-    "llocation fa",
-    "llocation er",
-    "llocation of s",
-    "llocation on d",
-    "atus 137",
-    "ode 137",
-    "ode: 137",
-    "ode=137",
-    "ode (137",
-    "(137)",
+    "of GPU",
+    "llocate ",
+    "llocation ",
     "bad_alloc",
-    "buffer of s",
-    "bus error",
-    "by signal: ",
-    "not be alloc",
-    "eemptively",
-    "emory capacity",
-    "emory for the c",
-    "emory layout",
-    "emory limit",
-    "enforce fail",
-    "enough KV",
-    "exitcode",
-    "status 5",
-    "fallocate",
-    "ize limit",
-    "heap space",
-    "in KV cache (",
-    "he KV cache (",
-    "kipping tac",
-    "lama runner p",
+    "ALLOC",
+    "MemoryAl",
+    "OOM",
+    "Killed",
+    "SIGKILL",
+    "hared ",
+    "of resou",
+    "paging f",
+    "WinErr",
+    " exit",
+    "Exit C",
+    "(exitc",
+    " oom",
+    "Of Mem",
+    "emory lim",
+    "MemoryErr",
     "low on ",
-    "emory budget",
-    "emory press",
-    "more system",
-    "nable to mm",
-    "nable to wr",
-    "nsufficient",
-    "oom-k",
-    "oom_k",
-    "oom_r",
-    "oomd",
-    "os error 14",
-    "ould not alloc",
-    "out of res",
-    "of-memory h",
-    "page-lock",
-    "paging file",
-    "pinned host",
-    "pinned mem",
-    "sted bytes",
-    "shared da",
-    "shared me",
-    "signal 9",
-    "us_memory",
-    "tactics do",
-    "large for sys",
-    "ut of GPU",
-    "ut of mem",
-    "valid cuDNN",
-    "/dev/shm",
+    "emory pre",
+    "nsuffic",
+    "enough ",
+    "y_utiliz",
+    "Free mem",
+    "cache pool",
+    "capacity is",
+    "system mem",
+    "fer of si",
+    "Dst ten",
+    "Limit:  ",
+    "OpenEnc",
+    "to CUDA",
+    "ev/shm",
+    "d cuDNN",
+    "ailable mem",
 ];
 
 fn triggers() -> &'static (Option<packed::Searcher>, AhoCorasick) {
@@ -159,13 +94,54 @@ fn each_trigger(haystack: &[u8], mut found: impl FnMut(usize)) {
     }
 }
 
-/// A part of the log.
+/// A part of the log, and room for more of it.
 #[derive(Debug)]
-struct Block {
-    bytes: Vec<u8>,
+pub struct Block {
+    buffer: Vec<u8>,
+    from: usize,
+    to: usize,
     start: u64,
     /// Lines that end before it.
     lines: u64,
+}
+
+/// The kernel copies three times as fast to a place that begins with a line of the cache (measured on AMD EPYC).
+const ALIGNED: usize = 64;
+
+impl Block {
+    fn new() -> Self {
+        let buffer = vec![0; BLOCK + ALIGNED];
+        let from = buffer.as_ptr().align_offset(ALIGNED).min(ALIGNED);
+        Self { from, to: from, buffer, start: 0, lines: 0 }
+    }
+
+    /// Where more can be written.
+    pub fn space(&mut self) -> &mut [u8] {
+        self.buffer.get_mut(self.to..self.from + BLOCK).unwrap_or_default()
+    }
+
+    /// So many bytes were written there.
+    pub fn fill(&mut self, bytes: usize) {
+        self.to = (self.to + bytes).min(self.from + BLOCK);
+    }
+
+    /// What was written.
+    pub fn bytes(&self) -> &[u8] {
+        self.buffer.get(self.from..self.to).unwrap_or_default()
+    }
+
+    fn length(&self) -> u64 {
+        (self.to - self.from) as u64
+    }
+}
+
+/// A part of the log that is to be looked at for figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it begins.
+    pub start: u64,
+    /// How long it is.
+    pub length: u64,
 }
 
 /// What was going on at a failure.
@@ -183,12 +159,14 @@ pub struct Scanner {
     encoding: Option<Encoding>,
     decoder: Option<Decoder>,
     blocks: VecDeque<Block>,
-    spare: Option<Vec<u8>>,
+    spare: Option<Block>,
     total: u64,
     /// Lines that have ended.
     lines: u64,
     /// Everything before it was read or passed over.
     cursor: u64,
+    /// The number of the line at the cursor.
+    number: u64,
     /// Everything before it is to be read.
     wanted: u64,
     reader: Reader,
@@ -203,9 +181,9 @@ impl Scanner {
     }
 
     /// An empty block to fill: one that is no longer needed, where there is one.
-    pub fn block(&mut self) -> Vec<u8> {
-        let mut block = self.spare.take().unwrap_or_else(|| Vec::with_capacity(BLOCK));
-        block.clear();
+    pub fn block(&mut self) -> Block {
+        let mut block = self.spare.take().unwrap_or_else(Block::new);
+        block.to = block.from;
         block
     }
 
@@ -215,43 +193,79 @@ impl Scanner {
     }
 
     /// Takes the next part of the log.
-    pub fn push(&mut self, block: Vec<u8>) {
-        if block.is_empty() {
+    pub fn push(&mut self, block: Block) {
+        if self.decode(block.bytes()) {
+            self.spare = Some(block);
             return;
         }
-        let encoding = *self.encoding.get_or_insert_with(|| Encoding::of(&block));
-        if encoding != Encoding::Bytes && self.decoder.is_none() {
-            self.decoder = Decoder::new(encoding);
+        if block.length() == 0 {
+            return;
         }
-        let block = match &mut self.decoder {
-            Some(decoder) => decoder.push(&block),
-            None => block,
-        };
-        self.keep(block);
+        let lines = self.lines;
+        let start = self.total;
+        self.lines += memchr_iter(b'\n', block.bytes()).count() as u64;
+        self.total += block.length();
+        self.blocks.push_back(Block { start, lines, ..block });
+        self.look(start);
     }
 
-    fn keep(&mut self, bytes: Vec<u8>) {
-        let (start, length) = (self.total, bytes.len() as u64);
-        let before = self.bytes(start.saturating_sub(TRIGGER_OVERLAP), start);
-        let lines = self.lines;
-        self.lines += memchr_iter(b'\n', &bytes).count() as u64;
-        self.total += length;
-        match self.blocks.back_mut() {
-            // Small pieces share a block.
-            Some(last) if last.bytes.len() + bytes.len() <= BLOCK => last.bytes.extend_from_slice(&bytes),
-            _ => self.blocks.push_back(Block { bytes, start, lines }),
+    /// Takes the next part of the log from elsewhere.
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
+        if !self.decode(bytes) {
+            self.copy(bytes);
         }
-        // What stands across the border, then what stands in the block.
+    }
+
+    /// Takes bytes of another encoding.
+    fn decode(&mut self, bytes: &[u8]) -> bool {
+        if bytes.is_empty() {
+            return false;
+        }
+        let encoding = *self.encoding.get_or_insert_with(|| Encoding::of(bytes));
+        if self.decoder.is_none() {
+            self.decoder = Decoder::new(encoding);
+        }
+        let Some(decoder) = &mut self.decoder else { return false };
+        let text = decoder.push(bytes);
+        self.copy(&text);
+        true
+    }
+
+    /// Small pieces share a block.
+    fn copy(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if self.blocks.back().is_none_or(|block| block.length() >= BLOCK as u64) {
+                let block = self.block();
+                self.blocks.push_back(Block { start: self.total, lines: self.lines, ..block });
+            }
+            let Some(block) = self.blocks.back_mut() else { return };
+            let space = block.space();
+            let (now, later) = bytes.split_at(bytes.len().min(space.len()));
+            if let Some(space) = space.get_mut(..now.len()) {
+                space.copy_from_slice(now);
+            }
+            block.fill(now.len());
+            let start = self.total;
+            self.lines += memchr_iter(b'\n', now).count() as u64;
+            self.total += now.len() as u64;
+            self.look(start);
+            bytes = later;
+        }
+    }
+
+    /// Looks for triggers from a place on, which stands in the last block, and reads what is around them.
+    fn look(&mut self, start: u64) {
         let mut hits = Vec::new();
-        if !before.is_empty() {
-            let from = start - before.len() as u64;
+        // What stands across the border, then what stands behind it.
+        if start > 0 {
+            let from = start.saturating_sub(TRIGGER_OVERLAP);
             let border = self.bytes(from, (start + TRIGGER_OVERLAP).min(self.total));
             each_trigger(&border, |at| hits.push(from + at as u64));
         }
-        let mut next = 0;
         if let Some(last) = self.blocks.back() {
             let skip = (start - last.start) as usize;
-            each_trigger(last.bytes.get(skip..).unwrap_or_default(), |at| {
+            let mut next = 0;
+            each_trigger(last.bytes().get(skip..).unwrap_or_default(), |at| {
                 // One for each stretch is enough.
                 if at >= next {
                     hits.push(start + at as u64);
@@ -274,7 +288,11 @@ impl Scanner {
             self.read(self.wanted, false);
             self.reader.cut();
             self.situate();
-            self.cursor = self.cursor.max(self.line_start(from, at));
+            let line = self.line_start(from, at);
+            if line > self.cursor {
+                self.cursor = line;
+                self.number = self.line_number(line);
+            }
         }
         self.wanted = self.wanted.max(at + AFTER);
     }
@@ -290,28 +308,28 @@ impl Scanner {
     /// Reads whole lines up to a place; at the end of the log also what is left.
     fn read(&mut self, to: u64, end: bool) {
         while self.cursor < to {
-            let Some((line, next)) = self.next_line(end) else { break };
-            let number = self.line_number(self.cursor);
+            let Some((line, next, breaks)) = self.next_line(end) else { break };
             if !line.is_empty() {
-                self.reader.push(&line, self.cursor, number);
+                self.reader.push(&line, self.cursor, self.number + 1);
             }
             self.cursor = next;
+            self.number += u64::from(breaks);
             self.situate();
         }
     }
 
-    /// The line at the cursor and where the next one begins; none while it goes on.
-    fn next_line(&self, end: bool) -> Option<(Vec<u8>, u64)> {
+    /// The line at the cursor, where the next one begins, and whether it ends in a line break; none while it goes on.
+    fn next_line(&self, end: bool) -> Option<(Vec<u8>, u64, bool)> {
         let mut line = Vec::new();
         for block in self.blocks_from(self.cursor) {
             let skip = (self.cursor.max(block.start) - block.start) as usize;
-            let bytes = block.bytes.get(skip..).unwrap_or_default();
+            let bytes = block.bytes().get(skip..).unwrap_or_default();
             let room = LONGEST_LINE - line.len();
             let bytes = bytes.get(..room).unwrap_or(bytes);
             if let Some(at) = memchr2(b'\n', b'\r', bytes) {
                 line.extend_from_slice(bytes.get(..at).unwrap_or_default());
                 let next = self.cursor + line.len() as u64 + 1;
-                return Some((line, next));
+                return Some((line, next, bytes.get(at) == Some(&b'\n')));
             }
             line.extend_from_slice(bytes);
             if line.len() >= LONGEST_LINE {
@@ -319,18 +337,19 @@ impl Scanner {
             }
         }
         let next = self.cursor + line.len() as u64;
-        (line.len() >= LONGEST_LINE || end && !line.is_empty()).then_some((line, next))
+        (line.len() >= LONGEST_LINE || end && !line.is_empty()).then_some((line, next, false))
     }
 
     fn blocks_from(&self, offset: u64) -> impl Iterator<Item = &Block> {
-        let first = self.blocks.partition_point(|block| block.start + block.bytes.len() as u64 <= offset);
+        let first = self.blocks.partition_point(|block| block.start + block.length() <= offset);
         self.blocks.range(first.min(self.blocks.len())..)
     }
 
+    /// How many lines end before a place.
     fn line_number(&self, offset: u64) -> u64 {
         let Some(block) = self.blocks_from(offset).next() else { return 0 };
-        let within = block.bytes.get(..(offset.saturating_sub(block.start)) as usize).unwrap_or_default();
-        block.lines + memchr_iter(b'\n', within).count() as u64 + 1
+        let within = block.bytes().get(..(offset.saturating_sub(block.start)) as usize).unwrap_or_default();
+        block.lines + memchr_iter(b'\n', within).count() as u64
     }
 
     /// What is kept of a part of the log.
@@ -341,8 +360,8 @@ impl Scanner {
                 break;
             }
             let start = from.saturating_sub(block.start) as usize;
-            let stop = ((to - block.start) as usize).min(block.bytes.len());
-            out.extend_from_slice(block.bytes.get(start..stop).unwrap_or_default());
+            let stop = ((to - block.start) as usize).min(block.bytes().len());
+            out.extend_from_slice(block.bytes().get(start..stop).unwrap_or_default());
         }
         out
     }
@@ -359,9 +378,9 @@ impl Scanner {
                 return;
             }
             let (offset, end) = (event.offset, event.end);
-            for block in self.blocks.iter().take_while(|block| block.start < offset) {
-                let stop = ((offset - block.start) as usize).min(block.bytes.len());
-                self.growth.read(block.start, block.bytes.get(..stop).unwrap_or_default());
+            for piece in self.growth.pieces(self.oldest(), offset) {
+                let bytes = self.bytes(piece.start, piece.start + piece.length);
+                self.growth.read(piece.start, &bytes);
             }
             let lines = plain_lines(&self.bytes(offset.saturating_sub(SITUATION), offset));
             let clues = Clues::before(&lines, self.growth.trends());
@@ -390,7 +409,7 @@ impl Scanner {
         while self.total - self.oldest() > KEPT
             && let Some(block) = self.blocks.pop_front()
         {
-            self.spare = Some(block.bytes);
+            self.spare = Some(block);
         }
     }
 
@@ -442,7 +461,7 @@ mod tests {
     fn scan(parts: &[&[u8]]) -> Explanation {
         let mut scanner = Scanner::new();
         for part in parts {
-            scanner.push(part.to_vec());
+            scanner.push_bytes(part);
         }
         scanner.finish().explain()
     }
@@ -459,16 +478,19 @@ mod tests {
 
     #[test]
     fn memory_stays_bounded_and_the_end_is_found() {
+        let blocks = KEPT / BLOCK as u64 + 80;
         let mut scanner = Scanner::new();
-        let filler = b"step 12 loss 1.25 all is well with this line of a log\n".repeat(BLOCK / 54);
-        for _ in 0..80 {
+        let filler = b"step 12 loss 1.25 all is well with this line of a log\n".repeat(BLOCK / 54 + 1);
+        let filler = &filler[..BLOCK];
+        for _ in 0..blocks {
             let mut block = scanner.block();
-            block.extend_from_slice(&filler);
+            block.space().copy_from_slice(filler);
+            block.fill(filler.len());
             scanner.push(block);
         }
-        scanner.push(MESSAGE.as_bytes().to_vec());
+        scanner.push_bytes(MESSAGE.as_bytes());
         assert!(scanner.total - scanner.oldest() <= KEPT + BLOCK as u64);
-        let lines = 80 * (BLOCK as u64 / 54) + 1;
+        let lines = memchr::memchr_iter(b'\n', filler).count() as u64 * blocks + 1;
         let found = scanner.finish().explain();
         assert_eq!((found.kind, found.line), (Kind::DeviceOom, Some(lines)));
     }

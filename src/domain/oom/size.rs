@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use regex::{Captures, Regex};
+use regex::{Captures, Regex, RegexBuilder};
 
 use crate::domain::Bytes;
 use crate::domain::bytes::{GIB, KIB, MIB};
@@ -12,7 +12,7 @@ const SIZE: &str = r"(-?\d[\d,]*(?:\.\d+)?\s*(?:[Bb]ytes?|[KMGTPE]i?[Bb]|[kKMGTP
 
 /// A regular expression that is compiled when it is first needed. In its text `SIZE` stands for a size, `INT` for a whole number with
 /// or without commas (each one group), a space for any white space, so that wrapped
-/// lines match too, and ` ?` for any or none.
+/// lines match too, and ` ?` for any or none; `[^…]` is any printable ASCII but that.
 #[derive(Debug)]
 pub struct Pattern {
     text: &'static str,
@@ -30,7 +30,9 @@ impl Pattern {
         self.compiled.get_or_init(|| {
             let text = self.text.replace("SIZE", SIZE).replace("INT", r"(\d[\d,]*)");
             let text = text.replace(" ?", r"\s*").replace(" *", r"\s*").replace(" +", r"\s+").replace(' ', r"\s+");
-            Regex::new(&text).expect("a pattern of this program: the tests compile them all")
+            // Messages are ASCII, and classes of all of Unicode, a hundred times over, take megabytes each.
+            let text = text.replace("[^", r"[\x20-~--");
+            RegexBuilder::new(&text).unicode(false).build().expect("a pattern of this program: the tests compile them all")
         })
     }
 

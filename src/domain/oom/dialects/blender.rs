@@ -6,7 +6,7 @@ use crate::domain::oom::event::{Cause, Event, Stage};
 use crate::domain::oom::size::Pattern;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { id: "blender", marks: &["ut of GPU", "ut of memory in", "OUT_OF_MEMORY", "ut of memory"], read };
+pub const DIALECT: Dialect = Dialect { id: "blender", marks: &["out of GPU", "ut of memory in", "OUT_OF_MEMORY", "out of memory"], read };
 
 static SYSTEM: Pattern = Pattern::new(r"System is out of GPU(?: and shared host)? memory");
 static CALL: Pattern = Pattern::new(r"(?:(?:CUDA|OptiX|HIP|oneAPI|Metal) error: |Error: |^)Out of memory in (?:cu|hip|optix|CUDA|HIP|OptiX|Metal)\w*");

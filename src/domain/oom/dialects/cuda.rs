@@ -1,4 +1,4 @@
-//! The CUDA runtime and driver as programs of all kinds show their errors; also Vulkan and OpenCL. The last dialect: others say more.
+//! The CUDA runtime and driver as programs of all kinds show their errors; also Vulkan and `OpenCL`. The last dialect: others say more.
 
 use super::{Dialect, Passage};
 use crate::domain::Framework;
@@ -8,7 +8,7 @@ use crate::domain::oom::size::{Pattern, size};
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "cuda",
-    marks: &["ut of memory", "OUT_OF_MEMORY", "ErrorMemoryAllocation", "ALLOC_FAILED", "OUT_OF_DEVICE_MEMORY", "OutOfDeviceMemory", "OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_RESOURCES", "allocatable device memory"],
+    marks: &["ut of memory", "OUT_OF_MEMORY", "ErrorMemoryAllocation", "ALLOC_FAILED", "OUT_OF_DEVICE_MEMORY", "OutOfDeviceMemory", "OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_RESOURCES", "enough allocatable device memory"],
     read,
 };
 

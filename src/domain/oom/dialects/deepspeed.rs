@@ -7,7 +7,7 @@ use crate::domain::{Bytes, Framework};
 
 /// The dialect.
 pub const DIALECT: Dialect =
-    Dialect { id: "deepspeed", marks: &["Workspace can't be", "Workspace is null"], read };
+    Dialect { id: "deepspeed", marks: &["no enough memory", "not enough memory"], read };
 
 static HEAD: Pattern = Pattern::new(r"(?:Workspace can't be allocated, (?:no|not) enough memory|Workspace is null)");
 static PLAIN: Pattern = Pattern::new(r"Requested: ?INT Free: ?INT Total: ?INT");

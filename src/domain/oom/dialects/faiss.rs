@@ -7,7 +7,7 @@ use crate::domain::oom::size::{Pattern, number};
 use crate::domain::{Bytes, Framework};
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { id: "faiss", marks: &["alloc fail type"], read };
+pub const DIALECT: Dialect = Dialect { id: "faiss", marks: &["out of memory"], read };
 
 static ALLOC: Pattern = Pattern::new(r"alloc fail type (\w+) dev (\d+) space (\w+) stream \w+ size INT bytes");
 static RETRY: Pattern = Pattern::new(r"no temp space\)?; retrying");

@@ -9,7 +9,7 @@ use crate::domain::oom::size::{Pattern, number, size};
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "host",
-    marks: &["MemoryError", "Cannot allocate memory", "bad_alloc", "heap space", "GC overhead", "low on memory", "memory pressure", "memory budget", "HostAlloc", "MallocHost", "AllocHost", "pinned memory", "pinned host memory", "/dev/shm", "page-locked"],
+    marks: &["MemoryError", "Cannot allocate memory", "bad_alloc", "OutOfMemoryError", "low on memory", "memory pressure", "out of memory", "allocate pinned", "/dev/shm"],
     read,
 };
 

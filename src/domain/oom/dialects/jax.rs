@@ -10,7 +10,7 @@ use crate::domain::{Bytes, Framework};
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "jax",
-    marks: &["RESOURCE_EXHAUSTED", "ut of memory", "OUT_OF_MEMORY", "ailed to allocate request"],
+    marks: &["ut of memory", "OUT_OF_MEMORY", "ailed to allocate ", "ALLOC_FAILED"],
     read,
 };
 
@@ -33,19 +33,21 @@ fn read(passage: &Passage) -> Option<Event> {
         if let Some(found) = passage.find(&DRIVER) {
             let mut event = Event::device(DIALECT.id, Framework::Jax);
             event.figures.requested = group(&found, 1).parse().ok().map(Bytes);
+            // All that it takes at its start: who finds less is not alone on the card.
+            event.cause = Some(Cause::ForeignProcess);
             event.soft = true;
             return Some(event);
         }
     }
     if let Some(found) = passage.find(&SPACE) {
         let mut event = Event::device(DIALECT.id, Framework::Jax);
-        if group(&found, 1) != "hbm" {
+        if group(&found, 1) == "hbm" {
+            event.cause = Some(Cause::BatchTooLarge);
+            event.figures.capacity = size(group(&found, 3));
+        } else {
             event.kind = Kind::SharedMemoryLimit;
             event.cause = Some(Cause::KernelLimit);
             event.figures.allowed = size(group(&found, 3));
-        } else {
-            event.cause = Some(Cause::BatchTooLarge);
-            event.figures.capacity = size(group(&found, 3));
         }
         event.figures.requested = size(group(&found, 2));
         return Some(event);

@@ -7,7 +7,7 @@ use crate::domain::oom::size::Pattern;
 
 /// The dialect.
 pub const DIALECT: Dialect =
-    Dialect { id: "kubernetes", marks: &["OOMKill", "low on resource: memory", "ode 137", "Exit Code:", "ode: 137", "atus 137", "(137)", "ode (137", "ode=137"], read };
+    Dialect { id: "kubernetes", marks: &["OOMKill", "low on resource: memory", " exit code", " exited", "Exit Code", " exit status"], read };
 
 static KILLED: Pattern = Pattern::new(r"\b(?:Reason:? ?|reason\x22?[:=] ?\x22?|state\x22?: \x22?|status[^\n]{0,20}|\x22?)?OOMKilled\b(\x22?: ?(?:false|0))?");
 static EVICTED: Pattern = Pattern::new(r"(?i)node was low on resource: memory|OOMKilling");

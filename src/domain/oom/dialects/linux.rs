@@ -8,7 +8,7 @@ use crate::domain::oom::size::Pattern;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "linux",
-    marks: &["oom-kill", "oom_reaper", "ut of memory: Kill", "systemd-oomd", "memory pressure", "OOM killer", "Killed", "SIGKILL", "exitcode: -9", "exitcode  : -9", "signal 9"],
+    marks: &[" oom-kill", " oom_reaper", "ut of memory: Kill", "memory pressure", "OOM killer", "Killed", "SIGKILL", " exitcode", "(exitcode"],
     read,
 };
 

@@ -9,7 +9,7 @@ use crate::domain::{Bytes, Framework};
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "llama_cpp",
-    marks: &["ut of memory", "buffer of size", "unable to allocate", "failed to allocate", "llocation of size", "OutOfDeviceMemory", "OutOfMemory", "nsufficient memory", "failed with status 5"],
+    marks: &["out of memory", "buffer of size", "unable to allocate ", "failed to allocate ", "llocation of size", "OutOfDeviceMemory", "OutOfMemory", "nsufficient memory"],
     read,
 };
 

@@ -6,7 +6,7 @@ use crate::domain::oom::event::Event;
 use crate::domain::oom::size::Pattern;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { id: "mxnet", marks: &["ut of memory"], read };
+pub const DIALECT: Dialect = Dialect { id: "mxnet", marks: &["out of memory"], read };
 
 static STORAGE: Pattern = Pattern::new(r"(?:cudaMalloc(?: retry)? failed: out of memory|Memory allocation failed:? out of memory|Check failed: e(?:rr)? == cudaSuccess[^\n]{0,80}(?:out of memory|CUDA: out of memory))");
 static OWN: Pattern = Pattern::new(r"(?i)mxnet|pooled_storage_manager|gpu_device_storage|mshadow|cudaMalloc retry failed");

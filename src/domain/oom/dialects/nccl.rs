@@ -6,7 +6,7 @@ use crate::domain::oom::size::Pattern;
 use crate::domain::{Bytes, Framework};
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { id: "nccl", marks: &["'out of memory'", "Failed to CUDA", "/dev/shm", "fallocate"], read };
+pub const DIALECT: Dialect = Dialect { id: "nccl", marks: &["'out of memory'", "Failed to CUDA", "/dev/shm"], read };
 
 static FAILURE: Pattern = Pattern::new(r"Cuda failure (?:2 )?'out of memory'");
 static CALLOC: Pattern = Pattern::new(r"Failed to CUDA (?:calloc|malloc)(?: async)? INT bytes");

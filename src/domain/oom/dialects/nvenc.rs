@@ -7,7 +7,7 @@ use crate::domain::oom::size::Pattern;
 
 /// The dialect.
 pub const DIALECT: Dialect =
-    Dialect { id: "nvenc", marks: &["OpenEncodeSession", "NV_ENC_ERR", "ut of memory", "OUT_OF_MEMORY"], read };
+    Dialect { id: "nvenc", marks: &["OpenEncodeSession", "OUT_OF_MEMORY", "out of memory"], read };
 
 static SESSION: Pattern = Pattern::new(r"(?i)OpenEncodeSession(?:Ex)?[^\n]{0,80}failed: ?(?:out of memory|incompatible client key|10\b|21\b|[^\n]{0,20}NV_ENC_ERR_OUT_OF_MEMORY)");
 static OTHER: Pattern = Pattern::new(r"(?i)nvenc[^\n]{0,200}?(?:Create(?:Input|Bitstream)Buffer|InitializeEncoder|RegisterResource|MapInputResource)[^\n]{0,60}failed[^\n]{0,40}(?:out of memory|NV_ENC_ERR_OUT_OF_MEMORY)");

@@ -3,13 +3,13 @@
 use super::passage::group;
 use super::{Dialect, Passage};
 use crate::domain::Framework;
-use crate::domain::oom::event::{Event, Kind};
+use crate::domain::oom::event::{Cause, Event, Kind};
 use crate::domain::oom::size::{Pattern, size};
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "ollama",
-    marks: &["more system memory", "llama runner process", "nsufficient memory - required", "nsufficient VRAM", "emory layout cannot", "too large for system"],
+    marks: &["more system memory", "out of memory", "unable to allocate ", "nsufficient memory - required", "nsufficient VRAM"],
     read,
 };
 
@@ -33,9 +33,9 @@ fn read(passage: &Passage) -> Option<Event> {
         return Some(Event::new(Kind::Recovered, DIALECT.id, Framework::Ollama));
     }
     if passage.find(&RUNNER).is_some() {
-        return Some(Event { echo: true, ..Event::device(DIALECT.id, Framework::Ollama) });
+        return Some(Event { echo: true, cause: Some(Cause::KvCache), ..Event::device(DIALECT.id, Framework::Ollama) });
     }
-    passage.find(&LAYOUT).map(|_| Event::device(DIALECT.id, Framework::Ollama))
+    passage.find(&LAYOUT).map(|_| Event { cause: Some(Cause::KvCache), ..Event::device(DIALECT.id, Framework::Ollama) })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::domain::{Bytes, Framework};
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "onnxruntime",
-    marks: &["requested buffer of size", "CUDA failure 2", "CUBLAS failure 3", "CUDNN failure", "HIP failure 2", "requested bytes of"],
+    marks: &["requested buffer of size", "failure 2: out of memory", "resource allocation failed", "ALLOC_FAILED", "Available memory of", "available memory of"],
     read,
 };
 

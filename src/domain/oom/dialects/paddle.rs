@@ -7,7 +7,7 @@ use crate::domain::oom::event::{Cause, Event};
 use crate::domain::oom::size::Pattern;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { id: "paddle", marks: &["ut of memory error on", "CUDA error(2)", "CUBLAS error(3)", "CUDNN error(2)", "ALLOC_FAILED", "Fail to alloc", "ut of memory"], read };
+pub const DIALECT: Dialect = Dialect { id: "paddle", marks: &["ut of memory error on", "ALLOC_FAILED", "out of memory"], read };
 
 static HEAD: Pattern = Pattern::new(r"Out of memory error on (?:GPU|XPU|NPU|DCU|device|\w+) ?(\d+)\.");
 static ASKED: Pattern = Pattern::new(r"Cannot allocate SIZE memory on");

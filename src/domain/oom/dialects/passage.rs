@@ -22,7 +22,7 @@ static QUOTED: Pattern = Pattern::new(
 
 /// What makes a message without figures a condition or a hint.
 static SUPPOSED: Pattern = Pattern::new(
-    r"(?i)\b(?:if|when|whenever|unless|should|could|would|might|may|avoid|avoids|avoiding|prevent|prevents|preventing|against|in case|in case of|encounter|hit|until|before|no|without|help: |retry on|on|of|handle|handles|handling|detect|detects|for|except|catch|--\w[\w-]*)\W+(?:an? |the |any |\w+ ){0,3}$",
+    r"(?i)\b(?:if|when|whenever|unless|should|could|would|might|may|avoid|avoids|avoiding|prevent|prevents|preventing|against|in case|in case of|encounter|hit|until|before|no|without|help: |retry on|on|of|handle|handles|handling|detect|detects|for|except|catch|--\w[\w-]*)[^\w]+(?:an? |the |any |\w+ ){0,3}$",
 );
 
 impl<'a> Passage<'a> {

@@ -9,7 +9,7 @@ use crate::domain::oom::size::Pattern;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "pytorch_plain",
-    marks: &["ut of memory", "ALLOC_FAILED", "valid cuDNN algorithm", "status_memory_error", "STATUS_NOT_INITIALIZED"],
+    marks: &["out of memory", "ALLOC_FAILED", "valid cuDNN algorithm"],
     read,
 };
 

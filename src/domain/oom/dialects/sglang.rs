@@ -8,7 +8,7 @@ use crate::domain::oom::size::Pattern;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "sglang",
-    marks: &["Not enough memory", "ut of memory", "emory capacity is unbalanced", "KV cache pool is full"],
+    marks: &["Not enough memory", "out of memory", "runs out of memory", "capacity is unbalanced", "cache pool is full", "Out of memory"],
     read,
 };
 

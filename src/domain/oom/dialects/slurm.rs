@@ -7,7 +7,7 @@ use crate::domain::oom::size::Pattern;
 
 /// The dialect.
 pub const DIALECT: Dialect =
-    Dialect { id: "slurm", marks: &["oom_kill", "oom-kill", "OUT_OF_ME", "Out Of Memory", "OOM Killed", "emory limit", "out-of-memory handler"], read };
+    Dialect { id: "slurm", marks: &[" oom_kill", " oom-kill", "OUT_OF_ME", "Out Of Memory", "OOM Killed", "memory limit"], read };
 
 static KILLED: Pattern = Pattern::new(r"(?i)Detected (?:\d+ )?oom[_-]kill event");
 static SRUN: Pattern = Pattern::new(r"srun: error: [^\n]{1,80}: task[s]?:? ?[\d,-]{1,80}: Out Of Memory");

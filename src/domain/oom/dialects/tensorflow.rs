@@ -2,14 +2,14 @@
 
 use super::passage::group;
 use super::{Dialect, Passage};
-use crate::domain::oom::event::{Event, Kind, Stage};
+use crate::domain::oom::event::{Cause, Event, Kind, Stage};
 use crate::domain::oom::size::{Pattern, number, size};
 use crate::domain::{Bytes, Framework};
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "tensorflow",
-    marks: &["ut of memory", "OOM when allocating", "Dst tensor is not", "Limit:  ", "AllocAsync failed", "OUT_OF_MEMORY", "ResourceExhaustedError", "ould not allocate pinned", "ALLOC_FAILED", "allocation failed"],
+    marks: &["out of memory", "OOM when allocating", "Dst tensor is not", "Limit:  ", "failed to allocate ", "OUT_OF_MEMORY", "not allocate pinned", "ALLOC_FAILED", "allocation failed"],
     read,
 };
 
@@ -102,7 +102,8 @@ fn read(passage: &Passage) -> Option<Event> {
     if let Some(found) = passage.find(&DRIVER).filter(|_| own) {
         let mut event = Event::device(DIALECT.id, Framework::TensorFlow);
         event.figures.requested = number(group(&found, 1)).map(Bytes);
-        // It tries again with less.
+        // All that it takes at its start: who finds less is not alone on the card. It tries again with less.
+        event.cause = Some(Cause::ForeignProcess);
         event.soft = true;
         event.stage = Some(Stage::Context);
         return Some(event);

@@ -8,7 +8,7 @@ use crate::domain::oom::size::Pattern;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "tensorrt",
-    marks: &["OutOfMemory", "ut of memory", "kipping tactic", "nsufficient to use", "nsufficient memory", "could not be allocated", "tactics do not have", "Tactic Device request"],
+    marks: &["OutOfMemory", "out of memory", "nsufficient memory", "nsufficient to use", "Device memory is insufficient", "llocation to succeed"],
     read,
 };
 

@@ -9,7 +9,7 @@ use crate::domain::{Bytes, Framework};
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "vllm",
-    marks: &["KV cache is needed", "emory for the cache blocks", "Free memory on device", "in KV cache (", "in the KV cache (", "ut of memory occurred", "enough KV cache"],
+    marks: &["gpu_memory_utilization", "available memory for the cache blocks", "Free memory on device", "out of memory occurred", "enough KV cache", "Based on the available memory"],
     read,
 };
 

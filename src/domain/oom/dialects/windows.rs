@@ -6,7 +6,7 @@ use crate::domain::oom::event::Event;
 use crate::domain::oom::size::Pattern;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { id: "windows", marks: &["paging file", "WinError", "os error 1455", "Resource-Exhaustion"], read };
+pub const DIALECT: Dialect = Dialect { id: "windows", marks: &["paging file", "WinError"], read };
 
 static HEAD: Pattern = Pattern::new(r"(?i)(?:WinError 1455|os error 1455|paging file is too small|WinError 8\] Not enough memory|Resource-Exhaustion-Detector)");
 

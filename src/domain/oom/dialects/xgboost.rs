@@ -6,7 +6,7 @@ use crate::domain::oom::event::Event;
 use crate::domain::oom::size::Pattern;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { id: "xgboost", marks: &["llocation error on worker", "ErrorMemoryAllocation", "ut of memory", "bad_alloc"], read };
+pub const DIALECT: Dialect = Dialect { id: "xgboost", marks: &["llocation error on worker", "MemoryAllocation", "out of memory", "bad_alloc"], read };
 
 static HEAD: Pattern = Pattern::new(r"Memory allocation error on worker (\d+):");
 static FREE: Pattern = Pattern::new(r"- Free memory: SIZE");
