@@ -191,7 +191,6 @@ fn a_hostile_name_does_nothing_to_a_terminal() {
     terminal.wait_for("evil·]0;owned··[2J·[31m··txt.exe·5m");
     terminal.wait("harmless bytes", |output| {
         let raw = String::from_utf8_lossy(&output.raw);
-        // The window has a title of ours, which ends with a bell.
         let hostile = ["\u{1b}]0;owned", "owned\u{7}", "\u{202e}", "\u{9b}", "\u{1b}[31m\n"];
         output.raw.len() > 1000 && hostile.iter().all(|part| !raw.contains(part))
     });

@@ -11,6 +11,7 @@ pub const FAULTY: &[(&str, &str)] = &[
     ("old-driver-v1", include_str!("../fixtures/scenarios/old-driver-v1.toml")),
     ("old-lists", include_str!("../fixtures/scenarios/old-lists.toml")),
     ("five-field", include_str!("../fixtures/scenarios/five-field.toml")),
+    ("leaving", include_str!("../fixtures/scenarios/leaving.toml")),
 ];
 
 /// A scenario by the name of a built-in or a test's one, or by its text, compiled.
