@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use vramscope::cli::args::words;
 use vramscope::config::{Layers, SETTINGS, Settings, docs, file};
 use vramscope::domain::Framework;
+use vramscope::domain::oom::Scanner;
 use vramscope::domain::tips::{TIPS, Tip};
-use vramscope::output::tips;
+use vramscope::output::{explain, tips};
 use vramscope::scenario::{SCENARIOS, Scenario, World};
 use vramscope::tui::THEMES;
 use vramscope::tui::action::ACTIONS;
@@ -60,6 +61,10 @@ fn the_readme_shows_the_tables() {
     let wanted = with_part(&wanted, "keys", &keys());
     let tip = Tip::named("detach_logged_tensors").unwrap();
     let wanted = with_part(&wanted, "tip", &format!("```text\n{}```\n", tips::full(tip, None)));
+    let mut scanner = Scanner::new();
+    scanner.push_bytes(&fs::read(root().join("tests/fixtures/oom/pt23-fragmentation-large.log")).unwrap());
+    let explained = explain::page(&scanner.finish().explain(), &[], explain::Look { width: None, ascii: false });
+    let wanted = with_part(&wanted, "explain", &format!("```text\n{explained}```\n"));
     current("README.md", &wanted);
 }
 

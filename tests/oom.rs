@@ -239,7 +239,7 @@ fn what_cannot_be_read_is_named() {
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::write(at("log.gz"), [0x1f, 0x8b, 8, 0, 0, 0]).unwrap();
     fs::write(at("secret.log"), "x").unwrap();
-    fs::set_permissions(at("secret.log"), std::os::unix::fs::PermissionsExt::from_mode(0)).unwrap();
+    fs::set_permissions(at("secret.log"), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
     let mut refused = vec![
         (folder.path().to_str().unwrap().to_owned(), "directory"),
         (at("nowhere.log"), "No such file"),

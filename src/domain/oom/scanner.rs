@@ -75,6 +75,9 @@ pub const TRIGGERS: &[&str] = &[
     "ev/shm",
     "d cuDNN",
     "ailable mem",
+    "cache is n",
+    "</torch_",
+    "ol size e",
 ];
 
 fn triggers() -> &'static (Option<packed::Searcher>, AhoCorasick) {

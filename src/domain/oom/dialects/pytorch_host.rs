@@ -8,7 +8,7 @@ use crate::domain::oom::size::Pattern;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "pytorch_host",
-    marks: &["allocate memory", "not enough memory", "tried to allocate ", "Killed", "shared memory", "Cannot allocate memory", "SIGKILL"],
+    marks: &["</torch_", "allocate memory", "not enough memory", "tried to allocate ", "Killed", "shared memory", "Cannot allocate memory", "SIGKILL"],
     read,
 };
 

@@ -6,7 +6,7 @@ use crate::domain::oom::event::{Cause, Event, Kind};
 use crate::domain::oom::size::Pattern;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { id: "rmm", marks: &["bad_alloc: out_of_memory", "bad_alloc: CUDA", "bad_alloc: RMM", "OUT_OF_MEMORY", "RetryOOM", "MemoryAllocation", "failed to allocate ", "bad_alloc"], read };
+pub const DIALECT: Dialect = Dialect { id: "rmm", marks: &["pool size exceeded", "bad_alloc: out_of_memory", "bad_alloc: CUDA", "bad_alloc: RMM", "OUT_OF_MEMORY", "RetryOOM", "MemoryAllocation", "failed to allocate ", "bad_alloc"], read };
 
 static HEAD: Pattern = Pattern::new(r"(?:RMM failure at|bad_alloc: out_of_memory|bad_alloc: CUDA error|bad_alloc: RMM|RMM_ERROR_OUT_OF_MEMORY|CUDA error at: [^\n]{0,200}rmm/mr|CUDA error \(failed to allocate)");
 static BYTES: Pattern = Pattern::new(r"failed to allocate (\d[\d,]* bytes)");

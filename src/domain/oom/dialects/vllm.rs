@@ -9,7 +9,7 @@ use crate::domain::{Bytes, Framework};
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "vllm",
-    marks: &["gpu_memory_utilization", "available memory for the cache blocks", "Free memory on device", "out of memory occurred", "enough KV cache", "Based on the available memory"],
+    marks: &["KV cache is needed", "gpu_memory_utilization", "available memory for the cache blocks", "Free memory on device", "out of memory occurred", "enough KV cache", "Based on the available memory"],
     read,
 };
 
@@ -82,7 +82,7 @@ mod tests {
             ("ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`", Cause::ModelTooLarge, None, None, None, None),
             ("ValueError: Free memory on device cuda:1 (9.00/44.00 GiB) on startup is less than desired GPU memory utilization (0.9, 39.00 GiB).", Cause::ForeignProcess, Some(1), b(39), None, b(9)),
             ("ValueError: Free memory on device (9.00/44.00 GiB) on startup is less than desired GPU memory utilization (0.92, 39.00 GiB).", Cause::ForeignProcess, None, b(39), None, b(9)),
-            ("ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can be stored in KV cache (37824).", Cause::KvCache, None, None, None, None),
+            ("ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can be stored in KV cache (37824). Try increasing `gpu_memory_utilization`", Cause::KvCache, None, None, None, None),
         ] {
             let event = read_text(&DIALECT, text).expect(text);
             assert_eq!((event.cause, event.device), (Some(cause), device), "{text}");
