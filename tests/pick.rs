@@ -13,7 +13,7 @@ use vramscope::scenario::SCENARIOS;
 use crate::support::scenario::staged;
 
 /// A job of another user that fills both cards and leaves.
-const LEAVING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/pick/leaving.toml");
+const LEAVING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/scenarios/leaving.toml");
 
 /// `vramscope pick` in an environment of its own, with leases in a folder.
 fn pick(leases: &Path, args: &[&str]) -> Command {
