@@ -3,18 +3,17 @@
 
 use serde::Serialize;
 
+use super::anatomy::AnatomyEntry;
 use super::figures::Figures;
 use super::problems::problems;
-use crate::domain::{Bytes, DeviceView, Gpu, HolderView, JobView, Period, Reading, Snapshot, Timestamp, UserTotal};
+use crate::domain::{Bytes, DeviceView, Gpu, HolderView, JobView, Period, Reading, Risk, Snapshot, Timestamp, UserTotal};
+use crate::timeline::format;
 
 /// The version of this format. It rises only when an old reader would be wrong.
 const VERSION: u32 = 1;
 
-/// A field that a later version of the program fills.
-type NotYet = Option<()>;
-
 #[derive(Serialize)]
-struct Document {
+struct Document<F> {
     version: u32,
     simulated: bool,
     time: Option<String>,
@@ -23,7 +22,7 @@ struct Document {
     driver: Option<String>,
     cuda: Option<String>,
     devices: Vec<DeviceEntry>,
-    findings: [(); 0],
+    findings: Vec<F>,
     jobs: Vec<JobEntry>,
     users: Vec<UserEntry>,
     host_memory: Option<HostEntry>,
@@ -54,7 +53,7 @@ struct DeviceEntry {
     age_s: Option<f64>,
     holders_age_s: Option<f64>,
     state: String,
-    risk: NotYet,
+    risk: Option<RiskEntry>,
     holders: Option<Vec<HolderEntry>>,
 }
 
@@ -72,7 +71,7 @@ struct HolderEntry {
     command: Option<String>,
     container: Option<String>,
     instance: Option<String>,
-    anatomy: NotYet,
+    anatomy: Option<AnatomyEntry>,
 }
 
 /// A launcher with its workers, on all cards.
@@ -113,6 +112,21 @@ struct UserEntry {
 }
 
 #[derive(Serialize)]
+struct RiskEntry {
+    level: String,
+    full_in: Option<FullInEntry>,
+    reason: String,
+}
+
+/// Seconds until a request fails.
+#[derive(Serialize)]
+struct FullInEntry {
+    lo: f64,
+    mid: f64,
+    hi: f64,
+}
+
+#[derive(Serialize)]
 struct HostEntry {
     total: Bytes,
     available: Bytes,
@@ -140,7 +154,7 @@ pub fn document(snapshot: &Snapshot, now: Timestamp) -> String {
         driver: header.and_then(|header| known(&header.driver)),
         cuda: header.and_then(|header| known(&header.cuda)),
         devices: snapshot.devices.iter().map(|view| device(snapshot, view, now)).collect(),
-        findings: [],
+        findings: snapshot.findings.iter().map(|finding| format::finding(finding)).collect(),
         jobs: snapshot.jobs().iter().map(job).collect(),
         users: snapshot.users().into_iter().map(user).collect(),
         host_memory: snapshot.host.map(|host| HostEntry {
@@ -190,9 +204,15 @@ fn device(snapshot: &Snapshot, view: &DeviceView, now: Timestamp) -> DeviceEntry
         age_s: figures.at.or(view.last_memory.map(|(t, _)| t)).map(|t| seconds(now.since(t))),
         holders_age_s: view.holders_at.map(|t| seconds(now.since(t))),
         state: view.state.to_string(),
-        risk: None,
+        risk: view.risk.as_deref().map(risk),
         holders: view.holders.as_ref().ok().map(|list| list.iter().map(|h| holder(snapshot, h)).collect()),
     }
+}
+
+fn risk(risk: &Risk) -> RiskEntry {
+    let full_in =
+        risk.full_in.map(|full_in| FullInEntry { lo: seconds(full_in.lo), mid: seconds(full_in.mid), hi: seconds(full_in.hi) });
+    RiskEntry { level: risk.level.to_string(), full_in, reason: risk.reason.to_string() }
 }
 
 fn holder(snapshot: &Snapshot, view: &HolderView) -> HolderEntry {
@@ -210,7 +230,7 @@ fn holder(snapshot: &Snapshot, view: &HolderView) -> HolderEntry {
         command: process.and_then(|process| known(&process.command)),
         container: process.and_then(|process| process.container.as_ref()).map(ToString::to_string),
         instance: view.holder.instance.and_then(|gpu| uuid(snapshot, gpu)),
-        anatomy: None,
+        anatomy: view.anatomy.map(AnatomyEntry::from),
     }
 }
 

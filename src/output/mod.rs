@@ -4,6 +4,7 @@
 //! [`json`] and [`table`], are functions of a snapshot and a time. [`tips`] prints the catalogue of advice, [`explain`]
 //! what a log says about its failure.
 
+mod anatomy;
 pub mod explain;
 pub mod figures;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::super::anatomy::AnatomyEntry;
 use super::{DeviceRow, HolderRow, Report};
 use crate::domain::{Advice, Bytes, Finding};
 use crate::timeline::format;
@@ -54,16 +55,6 @@ struct HolderEntry<'a> {
     last_t: f64,
     grew: Option<i64>,
     anatomy: AnatomyEntry,
-}
-
-#[derive(Serialize)]
-struct AnatomyEntry {
-    context: Option<Bytes>,
-    weights: Option<Bytes>,
-    gradients: Option<Bytes>,
-    optimizer: Option<Bytes>,
-    swing: Option<Bytes>,
-    cached: Option<Bytes>,
 }
 
 #[derive(Serialize)]
@@ -131,14 +122,7 @@ fn holder(row: &HolderRow) -> HolderEntry<'_> {
         first_t: row.first.as_secs_f64(),
         last_t: row.last.as_secs_f64(),
         grew: row.grew(),
-        anatomy: AnatomyEntry {
-            context: row.anatomy.context,
-            weights: row.anatomy.weights,
-            gradients: row.anatomy.gradients,
-            optimizer: row.anatomy.optimizer,
-            swing: row.anatomy.swing,
-            cached: row.anatomy.cached,
-        },
+        anatomy: row.anatomy.into(),
     }
 }
 
