@@ -110,6 +110,11 @@ impl Case<'_> {
         self.clues.has(clue)
     }
 
+    /// Whether steps were under way: it was not the first call.
+    fn runs(&self) -> bool {
+        self.has(Clue::Progress) || self.clues.in_stack(Clue::Backward).is_some()
+    }
+
     /// What is missing: the request less what is free.
     fn shortfall(&self) -> Option<Bytes> {
         let f = &self.event.figures;
@@ -306,6 +311,7 @@ impl Case<'_> {
                 tip("quantize_weights", "codes of a smaller type"),
                 split(),
             ],
+            _ if self.activity == Activity::LanguageServing => vec![quantize(), split()],
             _ => vec![quantize(), tip("cpu_offload", "what does not fit waits in RAM"), split()],
         }
     }
@@ -481,12 +487,20 @@ impl Case<'_> {
                 tip("lower_gpu_memory_utilization", "leave more of the card outside the engine's static pool"),
                 tip("fewer_concurrent_requests", "fewer sequences at once"),
             ],
+            Activity::LanguageServing if self.has(Clue::Profile) => vec![
+                tip("chunked_prefill_smaller", "the profiled step is one of as many tokens as are allowed"),
+                tip("fewer_concurrent_requests", "fewer sequences at once"),
+            ],
             Activity::LanguageServing => vec![
                 tip("kv_cache_smaller", "a shorter context, fewer sequences or a quantized cache"),
                 tip("lower_gpu_memory_utilization", "leave more of the card outside the engine's static pool"),
             ],
             Activity::Serving => vec![self.reduce(), tip("fewer_concurrent_requests", "fewer requests at once")],
             Activity::Application => Self::application(),
+            Activity::Inference | Activity::Evaluation | Activity::Unknown if self.has(Clue::Diffusion) => vec![
+                tip("chunk_or_tile", "smaller tiles, or fewer frames at once"),
+                tip("cpu_offload", "parts of the pipeline that are not in use wait in RAM"),
+            ],
             Activity::Inference | Activity::Evaluation | Activity::Unknown if self.has(Clue::Tiles) => {
                 vec![
                     tip("chunk_or_tile", "smaller tiles, or fewer frames at once"),
@@ -544,9 +558,14 @@ impl Case<'_> {
                 },
                 self.reduce(),
             ],
+            "pytorch_plain" if self.event.stage == Some(Stage::Context) && self.runs() => vec![self.reduce(), self.free_other()],
             "pytorch_plain" if self.event.stage == Some(Stage::Context) => {
                 vec![self.free_other(), other_gpu, tip("restart_process", "a process that died may still hold the card")]
             }
+            "tensorflow" if self.event.stage == Some(Stage::Context) => vec![
+                tip("memory_growth", "TensorFlow takes nearly all of the card, and its libraries find nothing left"),
+                self.free_other(),
+            ],
             _ if self.event.stage == Some(Stage::Context) => vec![self.free_other(), other_gpu],
             _ if self.activity == Activity::Application => Self::application(),
             "candle" => vec![tip("quantize_weights", "weights of a smaller type"), self.free_other()],

@@ -99,7 +99,7 @@ fn rule(event: &Event, clues: &Clues, activity: Activity) -> (Cause, Vec<String>
     let asked = f.requested;
     if let (Some(asked), Some(capacity)) = (asked, f.capacity.filter(|capacity| *capacity > Bytes::ZERO))
         && asked > capacity
-        && event.stage != Some(Stage::StartCheck)
+        && event.cause.is_none()
     {
         return (Cause::OversizedTensor, vec![format!("one request of {asked} is larger than the whole card of {capacity}")]);
     }
@@ -283,7 +283,11 @@ fn loading(event: &Event, clues: &Clues, activity: Activity) -> Option<(Cause, V
         || clues.in_stack(Clue::Backward).is_some()
         || clues.in_stack(Clue::Logits).is_some();
     let loads = said.in_stack && !computes
-        || !stepped && said.back <= 12 && matches!(activity, Activity::Unknown | Activity::Inference) && !computes;
+        || !clues.has_stack
+            && !stepped
+            && said.back <= 12
+            && matches!(activity, Activity::Unknown | Activity::Inference)
+            && !computes;
     loads.then(|| (Cause::ModelTooLarge, vec![format!("it failed while weights were loaded: {}", quoted(&said.text))]))
 }
 

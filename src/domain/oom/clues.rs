@@ -72,11 +72,13 @@ pub enum Clue {
     Tests,
     /// The first call that needs the GPU.
     FirstCall,
-    /// Another framework shares the process or the card.
-    Preallocated,
+    /// Pictures and videos are made by a pipeline of models.
+    Diffusion,
+    /// An engine measures the step that is allowed.
+    Profile,
 }
 
-static CLUES: [(Clue, Pattern); 32] = [
+static CLUES: [(Clue, Pattern); 33] = [
     (
         Clue::Backward,
         Pattern::new(r"(?:\.|\b)backward\(|autograd/__init__\.py|torch\.autograd\.backward|in\x20backward\b|run_backward"),
@@ -218,8 +220,12 @@ static CLUES: [(Clue, Pattern); 32] = [
         ),
     ),
     (
-        Clue::Preallocated,
-        Pattern::new(r"(?i)(?:XLA_PYTHON_CLIENT|XLA_CLIENT_MEM|import (?:tensorflow|jax)|tensorflow/core|tf\.config)"),
+        Clue::Diffusion,
+        Pattern::new(r"(?i)(?:diffus\w*|\bpipe\(|\bframes?\b|\bvideo\b|\bvid\b|txt2img|img2img|text2video|image2video|flux)"),
+    ),
+    (
+        Clue::Profile,
+        Pattern::new(r"(?:profile_run|determine_available_memory|determine_num_available_blocks|_dummy_run|warmup_run)"),
     ),
 ];
 
@@ -260,6 +266,8 @@ pub struct Clues {
     pub evaluated: Option<u64>,
     /// What came after.
     pub sequel: Sequel,
+    /// Whether the failure has a stack.
+    pub has_stack: bool,
     /// The lines just before, as they are searched for figures of engines.
     pub near: String,
 }
@@ -287,6 +295,7 @@ impl Clues {
     pub fn before(lines: &[Line], trends: Trends) -> Self {
         let mut clues = Self { trends, ..Self::default() };
         let begins = lines.iter().rposition(|line| BEGINS.is_match(&line.text)).filter(|at| lines.len() - at <= LONGEST_STACK);
+        clues.has_stack = begins.is_some();
         for (n, line) in lines.iter().enumerate() {
             let back = lines.len() - n;
             let in_stack = begins.map_or(back <= 8, |at| n > at);

@@ -78,6 +78,7 @@ pub const TRIGGERS: &[&str] = &[
     "cache is n",
     "</torch_",
     "ol size e",
+    "sh: kill",
 ];
 
 fn triggers() -> &'static (Option<packed::Searcher>, AhoCorasick) {

@@ -8,13 +8,13 @@ use crate::domain::oom::size::Pattern;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     id: "linux",
-    marks: &[" oom-kill", " oom_reaper", "ut of memory: Kill", "memory pressure", "OOM killer", "Killed", "SIGKILL", " exitcode", "(exitcode"],
+    marks: &[" oom-kill", " oom_reaper", "ut of memory: Kill", "memory pressure", "OOM killer", "Killed", "SIGKILL", "sh: killed", " exitcode", "(exitcode"],
     read,
 };
 
 static KILLER: Pattern = Pattern::new(r"(?i)(?:invoked oom-killer|oom-kill:constraint|(?:cgroup )?out of memory: Kill(?:ed)? process|oom_reaper: reaped process|killed by the OOM killer|due to memory pressure for|systemd-oomd[^\n]{0,80}[Kk]illed)");
 static VICTIM: Pattern = Pattern::new(r"(?:Kill(?:ed)? process |,pid=|reaped process )(\d+)");
-static SHELL: Pattern = Pattern::new(r"(?:^Killed$|: line \d+: +\d+ Killed\b|^\[\d+\]\s?[+-]? +\d* *Killed\b)");
+static SHELL: Pattern = Pattern::new(r"(?:^Killed$|\b(?:zsh|bash|sh|fish): killed\b|: line \d+: +\d+ Killed\b|^\[\d+\]\s?[+-]? +\d* *Killed\b)");
 static SIGNAL: Pattern = Pattern::new(r"(?:Signal 9 \(SIGKILL\) received by PID|\(exitcode: -9\)|exitcode +: -9|died with <Signals\.SIGKILL: 9>|died from signal 9|terminated by signal SIGKILL)");
 
 fn read(passage: &Passage) -> Option<Event> {
@@ -22,7 +22,14 @@ fn read(passage: &Passage) -> Option<Event> {
         let subject = VICTIM.number(passage.line());
         return Some(Event { subject, ..Event::host(DIALECT.id, Framework::Linux) });
     }
-    passage.find_said(&SHELL).or_else(|| passage.find(&SIGNAL)).map(|_| Event { echo: true, ..Event::host(DIALECT.id, Framework::Linux) })
+    let framework = if passage.find_said(&SHELL).is_some() {
+        Framework::Linux
+    } else {
+        // The words of torchrun.
+        passage.find(&SIGNAL)?;
+        Framework::PyTorch
+    };
+    Some(Event { echo: true, ..Event::host(DIALECT.id, framework) })
 }
 
 #[cfg(test)]
@@ -38,6 +45,7 @@ mod tests {
             ("Memory cgroup out of memory: Killed process 40112 (python3)", true),
             ("Out of memory: Kill process 812 (python) score 900 or sacrifice child", true),
             ("run.sh: line 12: 40112 Killed                  python train.py", true),
+            ("zsh: killed     python train.py", true),
             ("traceback : Signal 9 (SIGKILL) received by PID 2332", true),
             ("INFO  oom_score_adj of this process is 0", false),
             ("Killed 3 stale jobs before start", false),

@@ -71,7 +71,9 @@ fn read(passage: &Passage) -> Option<Event> {
         .or_else(|| CACHED.size(text));
     event.pools = POOLS.size(text);
     processes(text, &mut event);
-    event.versions = versions(passage.head(&found), text, event.pools.is_some());
+    // The table is that of CUDA and ROCm; of the others one form is known.
+    let known = matches!(event.allocator, Allocator::Native | Allocator::Hip) || XPU_HINT.is_match(text);
+    event.versions = versions(passage.head(&found), text, event.pools.is_some()).filter(|_| known);
     if REJECTED.is_match(text) {
         event.cause = Some(Cause::MemoryCap);
     }
