@@ -140,7 +140,7 @@ settings! {
     ///
     /// The facts are in its environment: `VRAMSCOPE_RISK_LEVEL`, `_GPU`, `_UUID`, `_NAME`, `_REASON`, `_HEADROOM` and
     /// `_REQUEST` in bytes, `_FULL_IN_LO`, `_FULL_IN_MID` and `_FULL_IN_HI` in seconds, `_JOB`, `_HOST`, `_SIMULATED`. What
-    /// is not known is not set. It is killed after 60 s.
+    /// is not known is not set. It is killed after 60 s; one that still runs when vramscope ends goes on.
     on_alert: Option<Arc<str>> = ("on-alert", "CMD", "", "VRAMSCOPE_ON_ALERT");
 
     /// Ring the terminal's bell at an alert

@@ -90,9 +90,9 @@ impl Layout {
         let rest = rows.left();
         // The timeline is the instrument and gets most, and all that the table (with its title, its heads and a row to
         // breathe) does not need; a title, an axis and six rows in between are the least.
-        // Findings beside the table need room for three or four, also where the table is short.
+        // Findings beside the table need room for five or so, also where the table is short.
         let beside = area.width >= BESIDE;
-        let least = if beside && roomy { 6 } else { 0 };
+        let least = if beside && roomy { 10 } else { 0 };
         let table = u16::try_from(rows_of_table).unwrap_or(u16::MAX).max(least).saturating_add(3 + u16::from(roomy));
         let timeline = if look.large {
             rest

@@ -43,9 +43,18 @@ const LASTING: &[FindingKind] = &[
     FindingKind::Lost,
 ];
 
+/// The tip that ends the cause where others only shrink what it costs: it comes first.
+fn cure(kind: FindingKind) -> Option<&'static str> {
+    match kind {
+        FindingKind::EvalJump => Some("inference_mode"),
+        FindingKind::LeakStep | FindingKind::LeakEpoch => Some("detach_logged_tensors"),
+        _ => None,
+    }
+}
+
 /// What to do about a finding, most bytes per effort first; nothing where nothing known calls for a tip.
 ///
-/// Where the bytes can't be told, a tip comes after those that name theirs, in the order of the catalogue.
+/// A tip that ends the cause comes before those that shrink what it costs. Where the bytes can't be told, a tip comes after those that name theirs, in the order of the catalogue.
 pub fn advise(finding: &Finding, facts: &Facts) -> Arc<[Advice]> {
     if finding.to.is_some() && LASTING.contains(&finding.kind) {
         return Arc::from([]);
@@ -56,7 +65,8 @@ pub fn advise(finding: &Finding, facts: &Facts) -> Arc<[Advice]> {
     let cause = cause.as_ref().map(|finding| Case { finding, facts });
     let propose = |tip: &Tip| tip.applies.and_then(|applies| applies(&own).or_else(|| applies(cause.as_ref()?)));
     let mut proposed: Vec<(&Tip, Proposal)> = TIPS.iter().filter_map(|tip| Some((tip, propose(tip)?))).collect();
-    proposed.sort_by_key(|(tip, proposal)| Reverse(proposal.middle().map(|bytes| bytes / tip.effort.weight())));
+    let worth = |tip: &Tip, proposal: &Proposal| proposal.middle().map(|bytes| bytes / tip.effort.weight());
+    proposed.sort_by_key(|(tip, proposal)| (Some(tip.id) != cure(finding.kind), Reverse(worth(tip, proposal))));
     proposed
         .into_iter()
         .take(MOST)
@@ -213,8 +223,8 @@ mod tests {
                 finding(K::EvalJump, &[("rise", bytes(64)), ("before", bytes(300))]),
                 calm(),
                 &[
-                    ("reduce_batch_accumulate", Some((26, 32))),
                     ("inference_mode", Some((32, 64))),
+                    ("reduce_batch_accumulate", Some((26, 32))),
                     ("detach_logged_tensors", Some((0, 64))),
                 ],
             ),

@@ -104,7 +104,7 @@ pub fn sentences(world: &World<'_>, named: &mut Named) -> Vec<(String, Role)> {
     out.extend(at_risk(world));
     if let Some(problem) = world.snapshot.problems.last().filter(|_| world.past.is_none()) {
         // What to do comes before the why: where there is no room for both, it is what helps.
-        out.push((format!("{}; {}: {}.", sentence_case(&problem.what), problem.fix, problem.why), Role::Notice));
+        out.push((format!("{}: {}; {}.", sentence_case(&problem.what), problem.fix, problem.why), Role::Notice));
     }
     if world.cards.is_empty() {
         if out.is_empty() {

@@ -95,7 +95,7 @@ fn entry(world: &World<'_>, finding: &Finding, area: Rect, buf: &mut Buffer) {
     let likely = if finding.certainty == Certainty::Likely { "likely" } else { "" };
     let room = area.width.saturating_sub(if likely.is_empty() { 0 } else { 8 });
     let mut x = put(buf, area.x, area.y, 4, &label(finding, world.glyphs), world.style(role(finding))) + 1;
-    x = put(buf, x, area.y, 8, &world.time(finding.t), world.style(Role::Dim)) + 1;
+    x = put(buf, x, area.y, 8, &world.time(finding.from), world.style(Role::Dim)) + 1;
     // The first figure says how much; the others are told where there is room for all.
     let text = format!("GPU {} {}", finding.gpu, seen::headline(finding));
     let room = (area.x + room).saturating_sub(x);

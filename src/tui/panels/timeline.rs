@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 
 use super::super::action::Action;
 use super::super::cards::{Card, Slice};
@@ -300,11 +300,14 @@ fn forecast(world: &World<'_>, look: &Look, card: &Card<'_>) -> Option<Forecast>
         return None;
     }
     let risk = card.view.risk.as_ref()?;
-    let (full_in, headroom) = (risk.full_in?, risk.headroom?);
+    let full_in = risk.full_in?;
     let top = card.figures.total?.saturating_sub(card.figures.reserved.unwrap_or_default());
     let limit = top.saturating_sub(risk.request.unwrap_or_default());
-    let level = top.saturating_sub(headroom).min(limit);
-    Some(Forecast { now: world.now, full_in, level, limit, style: world.style(seen::risk_role(risk.level)) })
+    // Requests fail at the peaks: the forecast begins at that of the last half minute, not at the moment's swing.
+    let level = card.recent.map(|recent| recent.max).or(card.figures.used)?.min(limit);
+    // Dots on a reversed ground would be a block.
+    let style = world.style(seen::risk_role(risk.level)).remove_modifier(Modifier::REVERSED);
+    Some(Forecast { now: world.now, full_in, level, limit, style })
 }
 
 /// The cone of the forecast: its early edge, its median and its late edge, dotted, up to the level where a request fails.
@@ -363,8 +366,10 @@ pub fn time_axis(world: &World<'_>, look: &Look, window: Window, plot: Rect, buf
     let dim = world.style(Role::Dim);
     let (from, to) = window.range();
     let step = super::super::wallclock::WallClock::step(Period(window.column.0 * 16));
-    let now = (look.end.is_none() && look.cursor.is_none()).then_some("now");
-    let end = plot.right().saturating_sub(now.map_or(0, |now| now.len() as u16 + 1));
+    // The forecast goes on beyond it.
+    let now = window.column_of(world.now).filter(|_| look.end.is_none() && look.cursor.is_none());
+    let now = now.map(|at| (plot.x + at + 1).max(plot.x + 3));
+    let end = now.map_or(plot.right(), |now| now.saturating_sub(4));
     let cursor = look.cursor.and_then(|cursor| {
         let at = window.column_of(Timestamp(cursor.0.saturating_sub(1)))?;
         let label = clock.time(cursor);
@@ -385,7 +390,7 @@ pub fn time_axis(world: &World<'_>, look: &Look, window: Window, plot: Rect, buf
         }
     }
     if let Some(now) = now {
-        put_right(buf, plot.right(), y, 3, now, world.style(Role::Text));
+        put_right(buf, now, y, 3, "now", world.style(Role::Text));
     }
     if let Some((start, columns, label)) = cursor {
         put(buf, start, y, columns, &label, world.style(Role::Notice));
